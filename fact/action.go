@@ -1,0 +1,128 @@
+package fact
+
+import "github.com/escala-sched/escala/workload"
+
+// Do is the kind of an action.
+type Do uint8
+
+// Actions.
+const (
+	_ Do = iota
+	// Start the job on Place (or on any Count GPUs of a cluster without nodes).
+	Start
+	// Stop the run of a job, for the job For (-1 = for none).
+	Stop
+	// Hold keeps Place for a job whose victims are still leaving; a Start follows
+	// when the last of them has gone, a Release if it comes to nothing.
+	Hold
+	// Release gives a hold or a reservation back.
+	Release
+	// Reserve promises the job a start at Until, at the latest, where estimates hold.
+	Reserve
+	// Refuse marks a job that can never run on this cluster as it stands.
+	Refuse
+	dos
+)
+
+var doNames = [dos]string{"", "start", "stop", "hold", "release", "reserve", "refuse"}
+
+// String returns the name the journal uses.
+func (d Do) String() string { return doNames[d] }
+
+// Grant is what a job gets of one node.
+type Grant struct {
+	// Node index in the cluster.
+	Node int32
+	// Milli is the part of the GPU that is given, in thousandths, 1000 for whole ones.
+	Milli int32
+	// GPUs is the set of GPUs given, bit i = GPU i of the node.
+	GPUs uint64
+	// CPU in milli-cores and Memory in MiB.
+	CPU, Memory int64
+}
+
+// Action is one decision with its reason.
+type Action struct {
+	Do Do
+	// Job number, and the attempt this start is (1 = first).
+	Job, Attempt int32
+	// For is the job on whose behalf another is stopped, -1 for none.
+	For int32
+	// Tasks is the number of tasks of the gang that start (elastic jobs), 0 where the need says it.
+	Tasks int32
+	// Count is the number of GPUs, in all.
+	Count int32
+	// At is when it was decided; Until the promised start of Reserve.
+	At, Until workload.Time
+	// Place lists the grants by node; nil on clusters without nodes. It is the
+	// engine's own memory: read it before the next Decide, copy what you keep.
+	Place  []Grant
+	Reason Reason
+}
+
+// Code is the kind of a reason.
+type Code uint8
+
+// Reasons for actions, and for waiting.
+const (
+	_ Code = iota
+	// InOrder: it was the first in order and fitted.
+	InOrder
+	// Skipped: jobs before it in order do not fit; the policy lets it pass.
+	Skipped
+	// BackfillEnds: backfilled; it is predicted to end by Until, when For starts.
+	BackfillEnds
+	// BackfillSpare: backfilled on capacity that the reserved job does not need.
+	BackfillSpare
+	// Promised: its reservation has come.
+	Promised
+	// Freed: the jobs that were stopped for it have gone.
+	Freed
+	// GaveWay: stopped for For, which goes before it under the policy's preemption rule.
+	GaveWay
+	// EarliestFit: the reservation is the earliest time at which it fits by predictions.
+	EarliestFit
+	// NeverFits: the cluster, empty, could not hold it. Have is the most it could get, Want what it needs.
+	NeverFits
+	// BlockedByHead: For is before it in the same class of need and does not fit.
+	BlockedByHead
+	// TooFewFree: Have GPUs are free, Want are needed.
+	TooFewFree
+	// NoShape: enough GPUs are free (Have), but the largest block in its shape is Block of Want.
+	NoShape
+	// WouldDelay: it fits now, but would delay the reservation of For at Until.
+	WouldDelay
+	// NotFreeable: counting bound: Have GPUs of Want could be freed by preemption.
+	NotFreeable
+	// NoVictims: enough work could give way in all, but no place can be cleared; Have is the
+	// most one place could be cleared to, Want what it needs.
+	NoVictims
+	// CrossTeamOff: only its own team's work may give way, and that is not enough.
+	CrossTeamOff
+	// Leaving: For's hold waits for victims that are still leaving.
+	Leaving
+	// Dependency: For has not ended yet.
+	Dependency
+	// DependencyFailed: For ended in a way that never satisfies the dependency.
+	DependencyFailed
+	codes
+)
+
+var codeNames = [codes]string{"", "in-order", "skipped", "backfill-ends", "backfill-spare", "promised", "freed", "gave-way",
+	"earliest-fit", "never-fits", "blocked-by-head", "too-few-free", "no-shape", "would-delay", "not-freeable",
+	"no-victims", "cross-team-off", "leaving", "dependency", "dependency-failed"}
+
+// String returns the name the journal uses.
+func (c Code) String() string { return codeNames[c] }
+
+// Reason is why something was decided, or is not: a code and its numbers. The
+// sentence is made at the edge, see package report.
+type Reason struct {
+	Code Code
+	// For is the other job concerned, -1 for none.
+	For int32
+	// Have, Want and Block are GPUs (or tasks, where the need has tasks).
+	Have, Want, Block int32
+	// Until is a time that the reason turns on.
+	Until workload.Time
+}

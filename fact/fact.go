@@ -1,0 +1,86 @@
+package fact
+
+import "github.com/escala-sched/escala/workload"
+
+// Kind of a fact.
+type Kind uint8
+
+// Facts, in the order in which they take effect within one instant (SEMANTICS 3).
+const (
+	_ Kind = iota
+	// NodeDown: the node failed; what ran there comes as JobStopped facts.
+	NodeDown
+	// NodeUp: the node is healthy and empty again.
+	NodeUp
+	// NodeDrained: the node takes no new work. NodeResumed takes that back.
+	NodeDrained
+	NodeResumed
+	// JobFinished: a run ended by itself; Outcome says how.
+	JobFinished
+	// StartFailed: the start did not come true; the world has undone all of it.
+	StartFailed
+	// JobStopped: a run ended since it was told to, or since its node failed.
+	// Kept is the work that survives, Lost the work that does not, Restart the
+	// restart overhead that was paid in vain.
+	JobStopped
+	// JobStarted: the world confirms a start action.
+	JobStarted
+	// JobCheckpointed: Kept is the work that is now safe.
+	JobCheckpointed
+	// JobCancelled: the owner withdraws a job that waits or runs.
+	JobCancelled
+	// JobSubmitted: a job arrived.
+	JobSubmitted
+	kinds
+)
+
+var kindNames = [kinds]string{"", "node-down", "node-up", "node-drained", "node-resumed", "finished", "start-failed",
+	"stopped", "started", "checkpointed", "cancelled", "submitted"}
+
+// String returns the name the journal uses.
+func (k Kind) String() string { return kindNames[k] }
+
+// Fact is one thing that happened. It is one flat record for all kinds: only
+// the fields its kind names are meaningful.
+type Fact struct {
+	Kind    Kind
+	Outcome workload.Outcome
+	// Cause of JobStopped.
+	Cause Cause
+	// Job number and attempt (1 = first start), for facts about jobs.
+	Job, Attempt int32
+	// Node index, for facts about nodes and for StartFailed (-1 = not one node's fault).
+	Node int32
+	// At is when it happened.
+	At workload.Time
+	// Kept is the job's total work that is safe, at reference speed.
+	Kept workload.Span
+	// Lost is run time that has to be done again; Restart is run time spent on restarting.
+	Lost, Restart workload.Span
+	// Submitted is the job of JobSubmitted. The engine keeps the pointer and never writes through it.
+	Submitted *workload.Job
+}
+
+// Cause says why a run was stopped.
+type Cause uint8
+
+// Causes.
+const (
+	CauseNone Cause = iota
+	// CausePreempted: for another job.
+	CausePreempted
+	// CauseReservation: for a reservation's date.
+	CauseReservation
+	// CauseNodeFailure: its node failed.
+	CauseNodeFailure
+	// CauseCancelled: by its owner.
+	CauseCancelled
+	// CauseDrain: its node is wanted for repair.
+	CauseDrain
+	causes
+)
+
+var causeNames = [causes]string{"", "preempted", "reservation", "node-failure", "cancelled", "drain"}
+
+// String returns the name the journal uses.
+func (c Cause) String() string { return causeNames[c] }
