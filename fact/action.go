@@ -1,6 +1,9 @@
 package fact
 
-import "github.com/escala-sched/escala/workload"
+import (
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/workload"
+)
 
 // Do is the kind of an action.
 type Do uint8
@@ -30,16 +33,7 @@ var doNames = [dos]string{"", "start", "stop", "hold", "release", "reserve", "re
 func (d Do) String() string { return doNames[d] }
 
 // Grant is what a job gets of one node.
-type Grant struct {
-	// Node index in the cluster.
-	Node int32
-	// Milli is the part of the GPU that is given, in thousandths, 1000 for whole ones.
-	Milli int32
-	// GPUs is the set of GPUs given, bit i = GPU i of the node.
-	GPUs uint64
-	// CPU in milli-cores and Memory in MiB.
-	CPU, Memory int64
-}
+type Grant = cluster.Grant
 
 // Action is one decision with its reason.
 type Action struct {
@@ -103,6 +97,10 @@ const (
 	Leaving
 	// Dependency: For has not ended yet.
 	Dependency
+	// Withdrawn: its owner cancelled it.
+	Withdrawn
+	// PlaceLost: a node of the place that was held for it takes no work any more.
+	PlaceLost
 	// DependencyFailed: For ended in a way that never satisfies the dependency.
 	DependencyFailed
 	codes
@@ -110,7 +108,7 @@ const (
 
 var codeNames = [codes]string{"", "in-order", "skipped", "backfill-ends", "backfill-spare", "promised", "freed", "gave-way",
 	"earliest-fit", "never-fits", "blocked-by-head", "too-few-free", "no-shape", "would-delay", "not-freeable",
-	"no-victims", "cross-team-off", "leaving", "dependency", "dependency-failed"}
+	"no-victims", "cross-team-off", "leaving", "dependency", "withdrawn", "place-lost", "dependency-failed"}
 
 // String returns the name the journal uses.
 func (c Code) String() string { return codeNames[c] }

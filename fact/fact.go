@@ -59,6 +59,9 @@ type Fact struct {
 	Lost, Restart workload.Span
 	// Submitted is the job of JobSubmitted. The engine keeps the pointer and never writes through it.
 	Submitted *workload.Job
+	// Estimate is the run time predicted for the job of JobSubmitted (by a forecast,
+	// or by a simulation's error model); 0 = as the job declares.
+	Estimate workload.Span
 }
 
 // Cause says why a run was stopped.

@@ -1,0 +1,36 @@
+package cluster
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/escala-sched/escala/internal/yamlx"
+	"github.com/escala-sched/escala/internal/yamlx/yamlxtest"
+)
+
+// The schema that editors use names the same keys and words as the code.
+func TestSchemaSaysWhatTheCodeReads(t *testing.T) {
+	s, err := yamlxtest.Load("../docs/schema/cluster.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for def, shape := range map[string]any{"": yamlFile{}, "group": yamlGroup{}, "gpuType": yamlType{}, "outage": yamlOutage{}} {
+		want := yamlx.Keys(shape)
+		slices.Sort(want)
+		if diff := cmp.Diff(want, s.Keys(def)); diff != "" {
+			t.Errorf("keys of %q (-code,+schema):\n%s", def, diff)
+		}
+	}
+	if diff := cmp.Diff(changeNames, s.Enum("change")); diff != "" {
+		t.Errorf("changes (-code,+schema):\n%s", diff)
+	}
+	root, err := yamlx.Parse("c.yaml", everyKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Check(root); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/workload"
+)
+
+// classKey tells classes apart. Under a static order the need and the partition
+// do; under a dynamic one also what its terms read of a job beside its submission.
+type classKey struct {
+	need      workload.Need
+	partition string
+	account   string
+	estimate  workload.Span
+	priority  int64
+	job       int32
+}
+
+func (e *Engine) classFor(n int32) int32 {
+	j := &e.jobs[n]
+	s := j.spec
+	k := classKey{need: s.Need, job: none}
+	if e.layout.Partitioned {
+		k.partition = s.Partition
+	}
+	if e.order.dynamic {
+		k.estimate, k.priority = j.est, s.Priority
+		if e.order.shares != nil {
+			k.account = e.order.shares.account(s)
+		}
+		if e.order.perJob {
+			k.job = n
+		}
+	}
+	if c, ok := e.classOf[k]; ok {
+		return c
+	}
+	c := class{root: none, head: none, cur: none, keyOf: none, shape: e.placer.Shape(k.need, k.partition)}
+	c.never, c.reason = e.neverFits(&c)
+	id := int32(len(e.classes))
+	e.classes = append(e.classes, c)
+	e.classOf[k] = id
+	return id
+}
+
+// neverFits asks the empty cluster, all its nodes healthy.
+func (e *Engine) neverFits(c *class) (bool, fact.Reason) {
+	if e.empty == nil {
+		for i := range e.layout.Pools {
+			e.empty = append(e.empty, cluster.NewFree(e.layout, int32(i)))
+		}
+	}
+	s := c.shape
+	sizes := s.Rigid()
+	if sizes != nil {
+		s = sizes[len(sizes)-1]
+	}
+	for k, p := range s.Pools {
+		if e.placer.FitsIn(e.empty[p], s, k) {
+			return false, fact.Reason{}
+		}
+	}
+	have, want := e.placer.Most(e.empty, s)
+	return true, fact.Reason{Code: fact.NeverFits, For: none, Have: have, Want: want}
+}
+
+// estimate is the predicted run time of a job: what came with its submission,
+// else its estimate, else its limit, else the policy's default, else forever.
+func (e *Engine) estimate(f *fact.Fact) workload.Span {
+	for _, d := range [...]workload.Span{f.Estimate, f.Submitted.Estimate, f.Submitted.Limit, e.pol.DefaultEstimate} {
+		if d > 0 {
+			return d
+		}
+	}
+	return forever
+}
+
+// forever is the estimate of a job that gives none: longer than anything, yet
+// safe to add to a time.
+const forever workload.Span = 1 << 60
+
+// remaining is the predicted work left after done; a job past its estimate is
+// predicted to need twice as long, and twice that (SEMANTICS 15).
+func (e *Engine) remaining(j *job, done workload.Span) workload.Span {
+	total := j.est
+	for total <= done {
+		total *= 2
+	}
+	return total - done
+}
+
+// duration is the predicted length of the job's next run on its slowest GPU type.
+func (e *Engine) duration(j *job) workload.Span {
+	d := e.remaining(j, j.kept)
+	slow := int32(1000)
+	for _, s := range j.spec.Speed {
+		slow = min(slow, s.Milli)
+	}
+	d = scale(d, slow)
+	if j.attempt > 0 {
+		d += e.contract(j).RestartCost
+	}
+	return d
+}
+
+// scale turns work into time on GPUs of a relative speed.
+func scale(d workload.Span, milli int32) workload.Span {
+	if milli == 1000 || milli <= 0 || d >= forever {
+		return d
+	}
+	return (d*1000 + int64(milli) - 1) / int64(milli)
+}
+
+// durationIn is the predicted length of the next run in a pool with that many tasks.
+func (e *Engine) durationIn(j *job, pool, tasks int32) workload.Span {
+	d := scale(e.remaining(j, j.kept), e.speed(j, pool))
+	if tasks > 0 && tasks != j.spec.Need.Tasks && d < forever {
+		d = (d*int64(j.spec.Need.Tasks) + int64(tasks) - 1) / int64(tasks)
+	}
+	if j.attempt > 0 {
+		d += e.contract(j).RestartCost
+	}
+	return d
+}
+
+func (e *Engine) speed(j *job, pool int32) int32 {
+	if len(j.spec.Speed) > 0 {
+		t := e.layout.Pools[pool].GPUType
+		for _, s := range j.spec.Speed {
+			if s.GPUType == t {
+				return s.Milli
+			}
+		}
+	}
+	return 1000
+}
+
+// progress is the work the present run has done by now, in reference time.
+func (e *Engine) progress(j *job, now workload.Time) workload.Span {
+	if j.state == starting || now <= j.work {
+		return 0
+	}
+	d := now - j.work
+	if m := e.speed(j, j.pool); m != 1000 {
+		d = d * int64(m) / 1000
+	}
+	if j.tasks > 0 && j.tasks != j.spec.Need.Tasks {
+		d = d * int64(j.tasks) / int64(j.spec.Need.Tasks)
+	}
+	return d
+}

@@ -1,0 +1,225 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
+)
+
+// Commit makes an action part of the state: the caller has written it down and
+// is about to send it. Actions of one decision are committed in their order. An
+// error means that the action does not belong to this state (a journal of
+// another cluster, say); the state is then unchanged.
+func (e *Engine) Commit(a *fact.Action) error {
+	if a.Job < 0 || int(a.Job) >= len(e.jobs) || e.jobs[a.Job].spec == nil {
+		return fmt.Errorf("%s of unknown job %d", a.Do, a.Job)
+	}
+	e.now = max(e.now, a.At)
+	j := &e.jobs[a.Job]
+	switch a.Do {
+	case fact.Start:
+		return e.commitStart(a, j)
+	case fact.Stop:
+		if j.state != running && j.state != starting {
+			return fmt.Errorf("stop of job %d, which does not run", a.Job)
+		}
+		j.state = stopping
+		if j.cancel {
+			e.toStop = slices.DeleteFunc(e.toStop, func(n int32) bool { return n == a.Job })
+		}
+		return nil
+	case fact.Hold:
+		if j.state != waiting {
+			return fmt.Errorf("hold for job %d, which does not wait", a.Job)
+		}
+		e.dequeue(a.Job)
+		e.commitHold(a, j)
+		return nil
+	case fact.Reserve:
+		if j.promised == 0 {
+			e.promised = append(e.promised, a.Job)
+		}
+		j.promised = a.Until
+		return nil
+	case fact.Release:
+		if j.state == claiming {
+			e.dropClaim(a.Job)
+			e.enqueue(a.Job)
+			return nil
+		}
+		e.unpromise(a.Job)
+		return nil
+	case fact.Refuse:
+		if i := slices.IndexFunc(e.toRefuse, func(r fact.Action) bool { return r.Job == a.Job }); i >= 0 {
+			if i == 0 { // the usual case: committed in the order in which they were returned
+				e.toRefuse = e.toRefuse[1:]
+			} else {
+				e.toRefuse = slices.Delete(e.toRefuse, i, i+1)
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("action of unknown kind %d", a.Do)
+}
+
+func (e *Engine) commitStart(a *fact.Action, j *job) error {
+	pool := int32(0)
+	if len(a.Place) > 0 {
+		pool = e.layout.PoolOf[a.Place[0].Node]
+	}
+	c := &e.classes[j.class]
+	milli := c.shape.Milli
+	switch j.state {
+	case waiting:
+		if a.Tasks > 0 {
+			milli = int64(a.Tasks) * int64(j.spec.Need.GPUs) * int64(j.spec.Need.MilliPerGPU())
+		}
+		f := e.frees[pool]
+		switch {
+		case e.layout.Counted() && f.Milli() < milli, !e.layout.Counted() && !available(f, e.layout, a.Place):
+			return fmt.Errorf("start of job %d on GPUs that are not free", a.Job)
+		}
+		e.dequeue(a.Job)
+		j.grants = e.keep(a.Place)
+		if e.layout.Counted() {
+			f.TakeCount(milli)
+		} else {
+			f.Take(j.grants)
+		}
+		j.milli, j.pool = milli, pool
+		e.unpromise(a.Job)
+		e.plan.started(a.Job)
+	case claiming:
+		i := slices.IndexFunc(e.claims, func(c claim) bool { return c.job == a.Job })
+		if i < 0 || !e.claims[i].ready {
+			return fmt.Errorf("start of job %d, whose place is not clear yet", a.Job)
+		}
+		cl := &e.claims[i]
+		j.grants, j.milli, j.pool = cl.grants, cl.milli, cl.pool
+		e.gauge.held -= cl.milli
+		e.claims = slices.Delete(e.claims, i, i+1)
+	default:
+		return fmt.Errorf("start of job %d, which does not wait", a.Job)
+	}
+	j.state, j.tasks, j.since, j.work = starting, a.Tasks, a.At, a.At
+	j.attempt++
+	e.gauge.assigned += j.milli
+	e.gauge.runningJobs++
+	if e.tracks {
+		e.track(a.Job)
+	}
+	return nil
+}
+
+// unpromise forgets the date of a job.
+func (e *Engine) unpromise(n int32) {
+	if e.jobs[n].promised != 0 {
+		e.jobs[n].promised = 0
+		e.promised = slices.DeleteFunc(e.promised, func(p int32) bool { return p == n })
+	}
+}
+
+// available tells whether all grants are free in f.
+func available(f *cluster.Free, l *cluster.Layout, gs []cluster.Grant) bool {
+	for i := range gs {
+		at := l.Local[gs[i].Node]
+		if f.Shut(at) || gs[i].Milli == 1000 && f.Mask(at)&gs[i].GPUs != gs[i].GPUs {
+			return false
+		}
+	}
+	return true
+}
+
+// commitHold keeps what is free of the place now; the rest comes as victims leave.
+func (e *Engine) commitHold(a *fact.Action, j *job) {
+	c := claim{job: a.Job, tasks: a.Tasks, milli: e.classes[j.class].shape.Milli}
+	if len(a.Place) > 0 {
+		c.pool = e.layout.PoolOf[a.Place[0].Node]
+		c.grants = e.keep(a.Place)
+		c.missing = make([]uint64, len(c.grants))
+		for i := range c.grants {
+			g := c.grants[i]
+			c.missing[i] = g.GPUs
+			g.GPUs, g.Count = 0, 0
+			// Cores and memory are taken at once, below zero if need be: nothing else may count on them.
+			e.frees[c.pool].Take([]cluster.Grant{g})
+		}
+	} else {
+		c.lack = c.milli
+	}
+	e.gauge.held += c.milli
+	j.state, j.pool = claiming, c.pool
+	e.claims = append(e.claims, c)
+	e.settleClaims(c.pool)
+}
+
+// settleClaims gives claims, oldest first, what has become free of their places.
+func (e *Engine) settleClaims(pool int32) {
+	if len(e.claims) == 0 {
+		return
+	}
+	f := e.frees[pool]
+	for i := range e.claims {
+		c := &e.claims[i]
+		if c.pool != pool || c.ready {
+			continue
+		}
+		left := c.lack
+		if c.lack > 0 {
+			got := min(c.lack, f.Milli())
+			f.TakeCount(got)
+			c.lack -= got
+			left = c.lack
+		}
+		for k := range c.missing {
+			node := c.grants[k].Node
+			if got := c.missing[k] & f.Mask(e.layout.Local[node]); got != 0 {
+				f.Take([]cluster.Grant{cluster.WholeGrant(node, got)})
+				c.missing[k] &^= got
+			}
+			if c.missing[k] != 0 {
+				left++
+			}
+		}
+		if left == 0 {
+			c.ready = true
+			e.dirty = true
+		}
+	}
+}
+
+// dropClaim gives back what a claim has gathered.
+func (e *Engine) dropClaim(n int32) {
+	i := slices.IndexFunc(e.claims, func(c claim) bool { return c.job == n })
+	if i < 0 {
+		return
+	}
+	c := &e.claims[i]
+	f := e.frees[c.pool]
+	if len(c.grants) == 0 {
+		f.GiveCount(c.milli - c.lack)
+	}
+	for k := range c.grants {
+		g := c.grants[k]
+		g.GPUs &^= c.missing[k]
+		g.Count = cluster.WholeGrant(g.Node, g.GPUs).Count
+		f.Give([]cluster.Grant{g})
+	}
+	e.gauge.held -= c.milli
+	pool := c.pool
+	e.claims = slices.Delete(e.claims, i, i+1)
+	e.settleClaims(pool)
+	e.dirty = true
+}
+
+// unclaimable tells whether a claim can no longer come true: one of its nodes takes no work.
+func (e *Engine) unclaimable(c *claim) bool {
+	for i := range c.grants {
+		if n := c.grants[i].Node; e.down[n] || e.drained[n] {
+			return true
+		}
+	}
+	return false
+}

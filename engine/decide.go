@@ -1,0 +1,368 @@
+package engine
+
+import (
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/policy"
+	"github.com/escala-sched/escala/workload"
+)
+
+// Decision is what to do now, and when to ask again if nothing happens before.
+type Decision struct {
+	// Actions in the order in which they are to be journalled, committed and
+	// sent. They are the engine's memory: valid until the next call of Decide.
+	Actions []fact.Action
+	// Wake is the time at which time alone could change something, [workload.Never] if none.
+	Wake workload.Time
+}
+
+// decision is the scratch of one call of Decide.
+type decision struct {
+	now     workload.Time
+	actions []fact.Action
+	arena   []cluster.Grant
+	undo    []undo
+	heap    []int32
+	touched []int32
+	// barred[p]: a blocked head keeps pool p from those behind it; by barredBy[p].
+	barred   []bool
+	barredBy []int32
+	nBarred  int
+	// passed is the first job that was refused in this decision, none so far.
+	passed  int32
+	leaving []int32
+	// tentative holds the jobs that start in this decision and are filed under a predicted end.
+	tentative []int32
+	wake      workload.Time
+}
+
+// undo is a tentative take.
+type undo struct {
+	pool     int32
+	from, to int
+	milli    int64
+}
+
+// Decide returns what to do now. It changes no state that a caller could see.
+func (e *Engine) Decide(now workload.Time) Decision {
+	if e.predicts {
+		e.overruns(now)
+	}
+	if e.order.attained != nil && e.order.attained.Promote > 0 {
+		e.promote(now)
+	}
+	if e.order.shares != nil {
+		e.decayShares(now)
+	}
+	if !e.dirty && now < e.wake {
+		return Decision{Wake: e.wake}
+	}
+	d := &e.decision
+	d.reset(now, len(e.pools))
+	d.actions = append(d.actions, e.toRefuse...)
+	for i := range d.actions {
+		d.actions[i].At = now
+	}
+	e.stopCancelled(d)
+	e.serveClaims(d)
+	if len(e.active) > 0 {
+		switch e.pol.Blocking {
+		case policy.Conservative:
+			e.planAhead(d)
+		default:
+			e.pass(d)
+		}
+	}
+	e.rollback(d)
+	// Until its actions are committed, the next call must come to the same ones.
+	e.dirty = len(d.actions) > 0
+	e.wake = d.wake
+	if e.order.interval > 0 && len(e.active) > 0 {
+		e.wake = min(e.wake, now-now%e.order.interval+e.order.interval)
+	}
+	if e.order.attained != nil {
+		e.wake = min(e.wake, e.nextDemotion(now))
+	}
+	return Decision{Actions: d.actions, Wake: e.wake}
+}
+
+func (d *decision) reset(now workload.Time, pools int) {
+	d.now, d.passed, d.wake, d.nBarred = now, none, workload.Never, 0
+	d.actions, d.arena, d.undo, d.heap = d.actions[:0], d.arena[:0], d.undo[:0], d.heap[:0]
+	d.touched, d.leaving, d.tentative = d.touched[:0], d.leaving[:0], d.tentative[:0]
+	if d.barred == nil {
+		d.barred, d.barredBy = make([]bool, pools), make([]int32, pools)
+	}
+	for i := range d.barred {
+		d.barred[i], d.barredBy[i] = false, none
+	}
+}
+
+// rollback undoes everything tentative.
+func (e *Engine) rollback(d *decision) {
+	for i := len(d.undo) - 1; i >= 0; i-- {
+		u := &d.undo[i]
+		if e.layout.Counted() {
+			e.frees[u.pool].GiveCount(u.milli)
+		} else {
+			e.frees[u.pool].Give(d.arena[u.from:u.to])
+		}
+	}
+	for _, n := range d.tentative {
+		e.untrackEnd(n)
+		e.jobs[n].grants, e.jobs[n].milli = nil, 0
+	}
+	for _, n := range d.leaving {
+		e.jobs[n].leaving = false
+	}
+	for _, ci := range d.touched {
+		c := &e.classes[ci]
+		c.cur, c.short = c.head, false
+	}
+}
+
+// pass goes through the waiting jobs in order, class by class.
+func (e *Engine) pass(d *decision) {
+	easy := e.pol.Blocking == policy.EASY
+	if easy {
+		e.easy.begin()
+	}
+	h := d.heap
+	for _, ci := range e.active {
+		e.headKey(&e.classes[ci], d.now)
+		h = append(h, ci)
+	}
+	d.heap = h
+	for i := len(h)/2 - 1; i >= 0; i-- {
+		e.sift(h, i)
+	}
+	for len(h) > 0 {
+		ci := h[0]
+		c := &e.classes[ci]
+		if d.nBarred > 0 && e.isBarred(d, c) {
+			h = e.pop(h)
+			if d.nBarred == len(e.pools) {
+				break
+			}
+			continue
+		}
+		n := c.cur
+		more := false
+		switch e.tryStart(d, ci, n) {
+		case started:
+			d.touched = append(d.touched, ci)
+			more = e.advance(d, ci, n)
+		case delays: // a shorter one of its class may not
+			d.touched = append(d.touched, ci)
+			more = e.advance(d, ci, n)
+			d.pass(n)
+		case noPlace: // nor is there one for the rest of its class
+			switch {
+			case easy:
+				e.easy.reserve(e, d, ci, n)
+			case e.pol.Preemption.By != policy.PreemptNone && e.preempt(d, ci, n):
+				d.touched = append(d.touched, ci)
+				more = e.advance(d, ci, n)
+			case e.pol.Blocking == policy.Strict:
+				e.bar(d, c, n)
+			}
+			d.pass(n)
+		}
+		if more {
+			e.sift(h, 0)
+		} else {
+			h = e.pop(h)
+		}
+	}
+	if easy {
+		e.easy.announce(e, d)
+	}
+}
+
+func (e *Engine) pop(h []int32) []int32 {
+	last := len(h) - 1
+	h[0] = h[last]
+	h = h[:last]
+	if last > 1 {
+		e.sift(h, 0)
+	}
+	return h
+}
+
+func (e *Engine) sift(h []int32, i int) {
+	for {
+		l := 2*i + 1
+		if l >= len(h) {
+			return
+		}
+		if r := l + 1; r < len(h) && e.before(h[r], h[l]) {
+			l = r
+		}
+		if !e.before(h[l], h[i]) {
+			return
+		}
+		h[i], h[l] = h[l], h[i]
+		i = l
+	}
+}
+
+// advance moves a class on to the job behind n; false if there is none to look at.
+func (e *Engine) advance(d *decision, ci, n int32) bool {
+	c := &e.classes[ci]
+	longest := workload.Span(1<<63 - 1)
+	if c.short {
+		longest = e.easy.slack(d.now, c)
+	}
+	c.cur = e.q.after(c.root, n, longest)
+	if c.cur == none {
+		return false
+	}
+	e.headKey(c, d.now)
+	return true
+}
+
+// isBarred tells whether a blocked head keeps the class from all its pools. One
+// pool in common is enough (SEMANTICS 12).
+func (e *Engine) isBarred(d *decision, c *class) bool {
+	for _, p := range c.shape.Pools {
+		if d.barred[p] {
+			c.reason = fact.Reason{Code: fact.BlockedByHead, For: d.barredBy[p]}
+			return true
+		}
+	}
+	return false
+}
+
+func (e *Engine) bar(d *decision, c *class, n int32) {
+	if c.shape.Need.GPUs == 0 && !e.layout.CPUOnly {
+		return // work without GPUs is a class of need of its own: it never keeps GPUs from anybody
+	}
+	for _, p := range c.shape.Pools {
+		if !d.barred[p] {
+			d.barred[p], d.barredBy[p] = true, n
+			d.nBarred++
+		}
+	}
+}
+
+// pass notes the first job that others go before.
+func (d *decision) pass(n int32) {
+	if d.passed == none {
+		d.passed = n
+	}
+}
+
+// verdict is what came of trying to start a job.
+type verdict uint8
+
+const (
+	started verdict = iota
+	noPlace
+	delays // it fits, but would delay a reservation
+)
+
+// tryStart starts the job if it fits and delays no reservation.
+func (e *Engine) tryStart(d *decision, ci, n int32) verdict {
+	c := &e.classes[ci]
+	sizes := c.shape.Rigid()
+	if sizes == nil {
+		return e.tryShape(d, ci, n, 0)
+	}
+	v := noPlace
+	for _, s := range sizes {
+		if v = e.tryElastic(d, ci, n, s.Need.Tasks); v == started {
+			break
+		}
+	}
+	return v
+}
+
+func (e *Engine) tryElastic(d *decision, ci, n, tasks int32) verdict {
+	c := &e.classes[ci]
+	elastic := c.shape
+	c.shape = elastic.Rigid()[elastic.Need.MaxTasks-tasks]
+	v := e.tryShape(d, ci, n, tasks)
+	c.shape = elastic
+	return v
+}
+
+func (e *Engine) tryShape(d *decision, ci, n, tasks int32) verdict {
+	c := &e.classes[ci]
+	from := len(d.arena)
+	arena, pool, ok := e.placer.Place(e.frees, c.shape, d.arena)
+	d.arena = arena
+	if !ok {
+		c.reason = fact.Reason{Code: fact.NoShape, For: none}
+		return noPlace
+	}
+	reason := fact.Reason{Code: fact.InOrder, For: none}
+	if d.passed != none {
+		reason = fact.Reason{Code: fact.Skipped, For: d.passed}
+	}
+	if len(e.easy.list) > 0 {
+		pool, ok = e.easy.admit(e, d, c, n, tasks, pool, from, &reason)
+		if !ok {
+			d.arena = d.arena[:from]
+			return delays
+		}
+	}
+	e.start(d, c, n, pool, from, tasks, reason)
+	return started
+}
+
+// start decides a start on the grants at the end of the arena.
+func (e *Engine) start(d *decision, c *class, n, pool int32, from int, tasks int32, reason fact.Reason) {
+	to := len(d.arena)
+	milli := c.shape.Milli
+	d.undo = append(d.undo, undo{pool, from, to, milli})
+	if e.layout.Counted() {
+		e.frees[pool].TakeCount(milli)
+	} else {
+		e.frees[pool].Take(d.arena[from:to])
+	}
+	j := &e.jobs[n]
+	if e.predicts {
+		// A later reservation of this decision must see where it is and when it goes.
+		j.pool, j.milli = pool, milli
+		if to > from {
+			j.grants = d.arena[from:to:to]
+		}
+		e.trackEnd(pool, ending{d.now + e.durationIn(j, pool, tasks), n})
+		d.tentative = append(d.tentative, n)
+	}
+	var place []cluster.Grant
+	if to > from {
+		place = d.arena[from:to:to]
+	}
+	d.actions = append(d.actions, fact.Action{Do: fact.Start, Job: n, Attempt: j.attempt + 1, For: none, Tasks: tasks,
+		Count: int32((milli + 999) / 1000), At: d.now, Place: place, Reason: reason})
+}
+
+// stopCancelled stops runs that their owners withdrew.
+func (e *Engine) stopCancelled(d *decision) {
+	for _, n := range e.toStop {
+		if s := e.jobs[n].state; s == running || s == starting {
+			d.actions = append(d.actions, fact.Action{Do: fact.Stop, Job: n, Attempt: e.jobs[n].attempt, For: none, At: d.now,
+				Reason: fact.Reason{Code: fact.Withdrawn, For: none}})
+		}
+	}
+}
+
+// serveClaims starts jobs whose victims have gone, and gives up places that can
+// no longer come true.
+func (e *Engine) serveClaims(d *decision) {
+	for i := range e.claims {
+		c := &e.claims[i]
+		a := fact.Action{Job: c.job, For: none, At: d.now}
+		switch {
+		case e.unclaimable(c):
+			a.Do, a.Reason = fact.Release, fact.Reason{Code: fact.PlaceLost, For: none}
+		case c.ready:
+			a.Do, a.Reason = fact.Start, fact.Reason{Code: fact.Freed, For: none}
+			a.Attempt, a.Place, a.Count, a.Tasks = e.jobs[c.job].attempt+1, c.grants, int32((c.milli+999)/1000), c.tasks
+		default:
+			continue
+		}
+		d.actions = append(d.actions, a)
+	}
+}

@@ -1,0 +1,197 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/place"
+	"github.com/escala-sched/escala/workload"
+)
+
+// reservations are the dates that blocked heads get under EASY: one a pool, made
+// anew in each decision (Lifka, JSSPP'95). A reservation is a time and what will
+// be free then, not a set of nodes: a later job is let past if the head still
+// fits at its date with that job in place.
+type reservations struct {
+	list  []reservation
+	spare []*cluster.Free
+}
+
+type reservation struct {
+	job, pool int32
+	k         int // the pool among the shape's pools
+	shape     *place.Shape
+	at        workload.Time
+	// then is what will be free at that time, the head not yet placed.
+	then *cluster.Free
+}
+
+func (r *reservations) begin() { r.list = r.list[:0] }
+
+// reserve gives the blocked job the earliest date at which it fits by predicted
+// ends, in the pool where that is soonest; false if none of its pools has a
+// reservation left, or it would not fit even with all work gone.
+func (r *reservations) reserve(e *Engine, d *decision, ci, n int32) bool {
+	c := &e.classes[ci]
+	s := smallest(c.shape)
+	best := reservation{at: workload.Never}
+	for k, p := range s.Pools {
+		if r.of(p) != nil {
+			continue
+		}
+		if at, ok := r.shadow(e, s, k); ok && at < best.at {
+			best = reservation{job: n, pool: p, k: k, shape: s, at: at, then: r.spare[p]}
+		}
+	}
+	if best.at == workload.Never {
+		return false
+	}
+	r.list = append(r.list, best)
+	return true
+}
+
+func smallest(s *place.Shape) *place.Shape {
+	if sizes := s.Rigid(); sizes != nil {
+		return sizes[len(sizes)-1]
+	}
+	return s
+}
+
+// of returns the reservation in a pool.
+func (r *reservations) of(pool int32) *reservation {
+	for i := range r.list {
+		if r.list[i].pool == pool {
+			return &r.list[i]
+		}
+	}
+	return nil
+}
+
+// shadow walks the predicted ends of a pool until the shape fits, and leaves
+// what is free then in spare. All releases of one instant count together.
+func (r *reservations) shadow(e *Engine, s *place.Shape, k int) (workload.Time, bool) {
+	p := s.Pools[k]
+	for len(r.spare) < len(e.pools) {
+		r.spare = append(r.spare, nil)
+	}
+	if r.spare[p] == nil {
+		r.spare[p] = cluster.NewFree(e.layout, p)
+	}
+	then := r.spare[p]
+	then.CopyFrom(e.frees[p])
+	ends := e.pools[p].ends
+	for i := 0; i < len(ends); {
+		at := ends[i].at
+		for ; i < len(ends) && ends[i].at == at; i++ {
+			j := &e.jobs[ends[i].job]
+			if e.layout.Counted() {
+				then.GiveCount(j.milli)
+			} else {
+				then.Give(j.grants)
+			}
+		}
+		if e.placer.FitsIn(then, s, k) {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// slack is how long a job of the class may run without touching a reservation.
+func (r *reservations) slack(now workload.Time, c *class) workload.Span {
+	longest := workload.Span(1<<63 - 1)
+	for i := range r.list {
+		if c.shape.PoolIndex(r.list[i].pool) >= 0 {
+			longest = min(longest, r.list[i].at-now)
+		}
+	}
+	return longest
+}
+
+// admit lets a job that fits now past the reservation of its pool: if it is
+// predicted to be gone by then, or if the head still fits with it there. For the
+// latter the place that was found is tried first, then one that spares the GPUs
+// the head would take. It returns the pool, and replaces the grants behind from.
+func (r *reservations) admit(e *Engine, d *decision, c *class, n, tasks, pool int32, from int, reason *fact.Reason) (int32, bool) {
+	rs := r.of(pool)
+	if rs == nil {
+		return pool, true
+	}
+	j := &e.jobs[n]
+	if d.now+e.durationIn(j, pool, tasks) <= rs.at {
+		*reason = fact.Reason{Code: fact.BackfillEnds, For: rs.job, Until: rs.at}
+		return pool, true
+	}
+	if e.layout.Counted() {
+		rs.then.TakeCount(c.shape.Milli)
+		if e.placer.FitsIn(rs.then, rs.shape, rs.k) {
+			*reason = fact.Reason{Code: fact.BackfillSpare, For: rs.job, Until: rs.at}
+			return pool, true
+		}
+		rs.then.GiveCount(c.shape.Milli)
+	} else if r.harmless(e, rs, d.arena[from:]) || r.aside(e, d, c, rs, from) {
+		*reason = fact.Reason{Code: fact.BackfillSpare, For: rs.job, Until: rs.at}
+		return pool, true
+	}
+	c.short = true
+	c.reason = fact.Reason{Code: fact.WouldDelay, For: rs.job, Until: rs.at}
+	return pool, false
+}
+
+// harmless takes the grants out of what will be free at the date, if the head still fits.
+func (r *reservations) harmless(e *Engine, rs *reservation, grants []cluster.Grant) bool {
+	rs.then.Take(grants)
+	if e.placer.FitsIn(rs.then, rs.shape, rs.k) {
+		return true
+	}
+	rs.then.Give(grants)
+	return false
+}
+
+// aside looks for a place that leaves the head the GPUs it would take at its date.
+func (r *reservations) aside(e *Engine, d *decision, c *class, rs *reservation, from int) bool {
+	k := c.shape.PoolIndex(rs.pool)
+	d.arena = d.arena[:from]
+	var ok bool
+	if d.arena, ok = e.placer.PlaceIn(rs.then, rs.shape, rs.k, d.arena); !ok {
+		return false
+	}
+	f := e.frees[rs.pool]
+	// Hide from the job what the head needs and is free already; what comes free
+	// until then serves the head first.
+	veil := slices.Clone(d.arena[from:])
+	d.arena = d.arena[:from]
+	for i := range veil {
+		g := &veil[i]
+		at := e.layout.Local[g.Node]
+		now, later := f.Mask(at), rs.then.Mask(at)&^f.Mask(at)
+		hide := max(g.Count-cluster.WholeGrant(0, later).Count, 0)
+		*g = cluster.WholeGrant(g.Node, place.Lowest(now, min(hide, cluster.WholeGrant(0, now).Count)))
+	}
+	f.Take(veil)
+	d.arena, ok = e.placer.PlaceIn(f, c.shape, k, d.arena)
+	f.Give(veil)
+	return ok && r.harmless(e, rs, d.arena[from:])
+}
+
+// announce turns what changed about dates into actions.
+func (r *reservations) announce(e *Engine, d *decision) {
+	for i := range r.list {
+		rs := &r.list[i]
+		d.wake = min(d.wake, rs.at)
+		if e.jobs[rs.job].promised == rs.at {
+			continue
+		}
+		d.actions = append(d.actions, fact.Action{Do: fact.Reserve, Job: rs.job, For: none, Count: rs.shape.GPUs, At: d.now, Until: rs.at,
+			Reason: fact.Reason{Code: fact.EarliestFit, For: none, Until: rs.at}})
+	}
+	for _, n := range e.promised {
+		has := func(rs reservation) bool { return rs.job == n }
+		starts := func(a fact.Action) bool { return a.Do == fact.Start && a.Job == n }
+		if !slices.ContainsFunc(r.list, has) && !slices.ContainsFunc(d.actions, starts) {
+			d.actions = append(d.actions, fact.Action{Do: fact.Release, Job: n, For: none, At: d.now,
+				Reason: fact.Reason{Code: fact.BlockedByHead, For: none}})
+		}
+	}
+}

@@ -1,0 +1,427 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/place"
+	"github.com/escala-sched/escala/policy"
+	"github.com/escala-sched/escala/workload"
+)
+
+// maxTerms is the largest number of terms of an order chain.
+const maxTerms = 4
+
+// Engine is the state machine. Not safe for concurrent use.
+type Engine struct {
+	layout *cluster.Layout
+	pol    *policy.Policy
+	// defaults fill in contracts that say nothing.
+	defaults Defaults
+	placer   *place.Placer
+	frees    []*cluster.Free
+	pools    []poolState
+
+	jobs    []job
+	q       queue
+	classes []class
+	classOf map[classKey]int32
+	// active lists the classes with waiting jobs.
+	active []int32
+	order  order
+	now    workload.Time
+	// dirty: something happened since the last decision that could change it.
+	dirty bool
+	wake  workload.Time
+
+	// predicts and tracks say what the policy needs: predicted ends, lists of running jobs.
+	predicts, tracks bool
+	// bySize: running jobs are also filed by size and predicted end, for remaining-time preemption.
+	bySize bool
+
+	claims    []claim
+	deps      dependencies
+	toRefuse  []fact.Action
+	toStop    []int32
+	down      []bool
+	drained   []bool
+	nDrained  int
+	empty     []*cluster.Free
+	grantPool [][]cluster.Grant
+	plan      profile
+	easy      reservations
+	// promised lists the waiting jobs that have a date.
+	promised   []int32
+	scratch    []*cluster.Free
+	decision   decision
+	dynKeys    []int64
+	gauge      counters
+	victimSets int64
+	victims    []victim
+}
+
+type counters struct {
+	installed, available int64
+	assigned, held       int64
+	waitingJobs          int
+	waitingMilli         int64
+	runningJobs          int
+}
+
+// New returns an engine for a checked cluster. An error says why the policy
+// means nothing on it.
+func New(spec *cluster.Spec, pol *policy.Policy, d Defaults) (*Engine, error) {
+	if err := spec.Check(); err != nil {
+		return nil, err
+	}
+	l := cluster.NewLayout(spec)
+	p, err := place.New(l, pol.Placement)
+	if err != nil {
+		return nil, fmt.Errorf("policy %s: %w", pol.Name, err)
+	}
+	e := &Engine{layout: l, pol: pol, defaults: d, placer: p, classOf: map[classKey]int32{}, wake: workload.Never}
+	if err := e.order.init(pol); err != nil {
+		return nil, fmt.Errorf("policy %s: %w", pol.Name, err)
+	}
+	reserves := pol.Blocking == policy.EASY || pol.Blocking == policy.Conservative
+	if reserves && pol.Preemption.By != policy.PreemptNone {
+		return nil, fmt.Errorf("policy %s: blocking %s cannot be combined with preemption %q", pol.Name, pol.Blocking, "priority or order")
+	}
+	e.bySize = pol.Preemption.By == policy.PreemptOrder && len(e.order.terms) > 0 &&
+		(e.order.terms[0].Kind == policy.ByRemaining || e.order.terms[0].Kind == policy.ByRemainingArea) && !e.order.terms[0].Descending
+	e.predicts = reserves || e.bySize
+	e.tracks = reserves || pol.Preemption.By != policy.PreemptNone || e.order.needsRunning
+	e.q.terms = e.order.static
+	e.frees = make([]*cluster.Free, len(l.Pools))
+	e.pools = make([]poolState, len(l.Pools))
+	for i := range l.Pools {
+		e.frees[i] = cluster.NewFree(l, int32(i))
+	}
+	e.down, e.drained = make([]bool, len(spec.Nodes)), make([]bool, len(spec.Nodes))
+	e.gauge.installed = spec.GPUs() * 1000
+	e.gauge.available = e.gauge.installed
+	return e, nil
+}
+
+// Layout is the cluster cut into pools.
+func (e *Engine) Layout() *cluster.Layout { return e.layout }
+
+// ErrUnknown marks a fact about a job or a run that the engine does not know:
+// doubled, late or foreign. The state is unchanged.
+var ErrUnknown = errors.New("unknown job or run")
+
+// Apply makes a fact true. Facts of one instant come in the order of their
+// kinds, inside a kind by number (SEMANTICS 3). An error leaves the state unchanged.
+func (e *Engine) Apply(f *fact.Fact) error {
+	e.now = max(e.now, f.At)
+	switch f.Kind {
+	case fact.JobSubmitted:
+		return e.submit(f)
+	case fact.JobStarted:
+		return e.started(f)
+	case fact.JobFinished:
+		return e.finished(f)
+	case fact.JobStopped:
+		return e.stopped(f)
+	case fact.StartFailed:
+		return e.startFailed(f)
+	case fact.JobCancelled:
+		return e.cancelled(f)
+	case fact.JobCheckpointed:
+		j, err := e.run(f)
+		if err == nil {
+			j.kept = f.Kept
+			j.work = f.At
+		}
+		return err
+	case fact.NodeDown, fact.NodeUp, fact.NodeDrained, fact.NodeResumed:
+		return e.nodeChanged(f)
+	}
+	return fmt.Errorf("fact of unknown kind %d", f.Kind)
+}
+
+// run returns the job of a fact about its present run.
+func (e *Engine) run(f *fact.Fact) (*job, error) {
+	if int(f.Job) >= len(e.jobs) || f.Job < 0 {
+		return nil, ErrUnknown
+	}
+	j := &e.jobs[f.Job]
+	if j.attempt != f.Attempt || j.state != starting && j.state != running && j.state != stopping {
+		return nil, ErrUnknown
+	}
+	return j, nil
+}
+
+func (e *Engine) submit(f *fact.Fact) error {
+	n := f.Job
+	if n < 0 || f.Submitted == nil || int(n) < len(e.jobs) && e.jobs[n].state != absent {
+		return ErrUnknown
+	}
+	for len(e.jobs) <= int(n) {
+		e.jobs = append(e.jobs, job{})
+	}
+	e.q.grow(len(e.jobs))
+	j := &e.jobs[n]
+	j.spec, j.class, j.est = f.Submitted, none, e.estimate(f)
+	e.q.submit[n] = j.spec.Submit
+	if len(j.spec.After) > 0 || e.deps.ids != nil {
+		if e.await(n) {
+			return nil
+		}
+	}
+	e.enqueue(n)
+	return nil
+}
+
+// enqueue puts a job into the queue, or aside if it can never run.
+func (e *Engine) enqueue(n int32) {
+	j := &e.jobs[n]
+	if e.order.perJob || j.class == none || e.order.dynamic {
+		j.class = e.classFor(n)
+	}
+	c := &e.classes[j.class]
+	if c.never {
+		if j.state != refused {
+			j.state = refused
+			e.toRefuse = append(e.toRefuse, fact.Action{Do: fact.Refuse, Job: n, For: none, Reason: c.reason})
+			e.dirty = true
+		}
+		return
+	}
+	j.state, j.since = waiting, e.now
+	e.order.key(e, n, e.q.keys[int(n)*e.q.terms:])
+	e.q.est[n] = e.duration(j)
+	e.insert(n)
+	e.gauge.waitingJobs++
+	e.gauge.waitingMilli += c.shape.Milli
+	e.awaitPromotion(n)
+	if e.pol.Blocking == policy.Conservative {
+		e.plan.fresh = append(e.plan.fresh, n)
+	}
+	e.dirty = true
+}
+
+// insert and extract move a job in and out of its class's treap.
+func (e *Engine) insert(n int32) {
+	ci := e.jobs[n].class
+	c := &e.classes[ci]
+	c.root = e.q.insert(c.root, n)
+	if c.n++; c.n == 1 {
+		c.at = int32(len(e.active))
+		e.active = append(e.active, ci)
+	}
+	if c.head == none || e.q.less(n, c.head) {
+		c.head = n
+	}
+	c.cur = c.head
+}
+
+func (e *Engine) extract(n int32) {
+	c := &e.classes[e.jobs[n].class]
+	c.root = e.q.remove(c.root, n)
+	if c.head == n {
+		c.head = e.q.first(c.root)
+	}
+	c.cur = c.head
+	if c.n--; c.n == 0 {
+		last := e.active[len(e.active)-1]
+		e.active[c.at] = last
+		e.classes[last].at = c.at
+		e.active = e.active[:len(e.active)-1]
+	}
+}
+
+func (e *Engine) dequeue(n int32) {
+	e.extract(n)
+	e.gauge.waitingJobs--
+	e.gauge.waitingMilli -= e.classes[e.jobs[n].class].shape.Milli
+}
+
+// release frees what a run occupies.
+func (e *Engine) release(n int32) {
+	j := &e.jobs[n]
+	f := e.frees[j.pool]
+	if e.layout.Counted() {
+		f.GiveCount(j.milli)
+	} else {
+		f.Give(j.grants)
+		e.recycle(j.grants)
+		j.grants = nil
+	}
+	e.gauge.assigned -= j.milli
+	e.gauge.runningJobs--
+	if e.tracks {
+		e.untrack(n)
+	}
+	e.settleClaims(j.pool)
+	e.dirty = true
+}
+
+func (e *Engine) started(f *fact.Fact) error {
+	j, err := e.run(f)
+	if err != nil {
+		return err
+	}
+	if j.state != starting {
+		return ErrUnknown
+	}
+	j.state = running
+	if f.At != j.since && e.predicts {
+		e.untrackEnd(f.Job)
+		j.since = f.At
+		e.predict(f.Job)
+	}
+	j.since = f.At
+	j.work = f.At + e.restart(j)
+	return nil
+}
+
+// restart is the time a start spends before work goes on.
+func (e *Engine) restart(j *job) workload.Span {
+	if j.attempt > 1 {
+		return e.contract(j).RestartCost
+	}
+	return 0
+}
+
+func (e *Engine) finished(f *fact.Fact) error {
+	j, err := e.run(f)
+	if err != nil {
+		return err
+	}
+	e.accrue(j, f.At)
+	early := f.At < j.end
+	e.release(f.Job)
+	e.plan.released(early)
+	e.end(f.Job, f.Outcome)
+	return nil
+}
+
+func (e *Engine) accrue(j *job, now workload.Time) {
+	if now > j.since {
+		j.attained += j.milli * (now - j.since)
+	}
+}
+
+func (e *Engine) end(n int32, o workload.Outcome) {
+	j := &e.jobs[n]
+	j.state, j.outcome = ended, o
+	e.resolve(n)
+}
+
+func (e *Engine) stopped(f *fact.Fact) error {
+	j, err := e.run(f)
+	if err != nil {
+		return err
+	}
+	e.accrue(j, f.At)
+	e.release(f.Job)
+	e.plan.released(true)
+	j.kept = f.Kept
+	if f.Cause == fact.CauseCancelled || j.cancel {
+		e.end(f.Job, workload.OutcomeCancelled)
+		return nil
+	}
+	e.enqueue(f.Job)
+	return nil
+}
+
+func (e *Engine) startFailed(f *fact.Fact) error {
+	j, err := e.run(f)
+	if err != nil {
+		return err
+	}
+	if j.state != starting {
+		return ErrUnknown
+	}
+	e.release(f.Job)
+	e.plan.released(true)
+	e.enqueue(f.Job)
+	return nil
+}
+
+func (e *Engine) cancelled(f *fact.Fact) error {
+	if f.Job < 0 || int(f.Job) >= len(e.jobs) {
+		return ErrUnknown
+	}
+	j := &e.jobs[f.Job]
+	switch j.state {
+	case waiting:
+		e.dequeue(f.Job)
+		e.plan.dropped(f.Job)
+		e.unpromise(f.Job)
+	case claiming:
+		e.dropClaim(f.Job)
+	case blocked, refused, stuck:
+	case starting, running:
+		j.cancel = true
+		e.toStop = append(e.toStop, f.Job)
+		e.dirty = true
+		return nil
+	case stopping:
+		j.cancel = true
+		return nil
+	default:
+		return ErrUnknown
+	}
+	e.dirty = true
+	e.end(f.Job, workload.OutcomeCancelled)
+	return nil
+}
+
+func (e *Engine) nodeChanged(f *fact.Fact) error {
+	n := f.Node
+	if n < 0 || int(n) >= len(e.down) {
+		return fmt.Errorf("fact about unknown node %d", n)
+	}
+	was := e.down[n]
+	switch f.Kind {
+	case fact.NodeDown:
+		e.down[n] = true
+	case fact.NodeUp:
+		e.down[n] = false
+	case fact.NodeDrained, fact.NodeResumed:
+		drain := f.Kind == fact.NodeDrained
+		if drain != e.drained[n] {
+			if e.drained[n] = drain; drain {
+				e.nDrained++
+			} else {
+				e.nDrained--
+			}
+		}
+	}
+	e.frees[e.layout.PoolOf[n]].SetShut(n, e.down[n] || e.drained[n])
+	if was != e.down[n] {
+		milli := int64(e.layout.Spec.Nodes[n].GPUs) * 1000
+		if was {
+			e.gauge.available += milli
+		} else {
+			e.gauge.available -= milli
+		}
+	}
+	e.plan.broken = true
+	e.dirty = true
+	return nil
+}
+
+// recycle keeps the memory of grants for the next job.
+func (e *Engine) recycle(g []cluster.Grant) {
+	if cap(g) > 0 && len(e.grantPool) < 4096 {
+		e.grantPool = append(e.grantPool, g[:0])
+	}
+}
+
+// keep copies grants into memory of the engine's own.
+func (e *Engine) keep(g []cluster.Grant) []cluster.Grant {
+	if len(g) == 0 {
+		return nil
+	}
+	if n := len(e.grantPool); n > 0 && cap(e.grantPool[n-1]) >= len(g) {
+		own := e.grantPool[n-1]
+		e.grantPool = e.grantPool[:n-1]
+		return append(own, g...)
+	}
+	return append(make([]cluster.Grant, 0, len(g)), g...)
+}

@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/place"
+	"github.com/escala-sched/escala/policy"
+)
+
+// Why says why a job does not run: what the last decision found about its class,
+// with the numbers of now. ok is false if it runs, has ended or is unknown.
+func (e *Engine) Why(n int32) (r fact.Reason, ok bool) {
+	if n < 0 || int(n) >= len(e.jobs) {
+		return r, false
+	}
+	j := &e.jobs[n]
+	switch j.state {
+	case refused:
+		return e.classes[j.class].reason, true
+	case claiming:
+		return fact.Reason{Code: fact.Leaving, For: n}, true
+	case blocked, stuck:
+		return fact.Reason{Code: fact.Dependency, For: e.waitsFor(n)}, true
+	case waiting:
+	default:
+		return r, false
+	}
+	c := &e.classes[j.class]
+	if e.pol.Blocking == policy.Strict {
+		for _, p := range c.shape.Pools {
+			if by := e.decision.barredBy; by != nil && by[p] != none && by[p] != n {
+				return fact.Reason{Code: fact.BlockedByHead, For: by[p]}, true
+			}
+		}
+	}
+	if j.promised != 0 {
+		return fact.Reason{Code: fact.Promised, For: none, Until: j.promised}, true
+	}
+	switch c.reason.Code {
+	case fact.NotFreeable, fact.NoVictims, fact.CrossTeamOff, fact.WouldDelay:
+		return c.reason, true
+	}
+	return e.numbers(c.shape), true
+}
+
+// waitsFor finds a job whose end n waits for. It looks through the dependencies
+// by name: asked for one job at a time, it need not be indexed.
+func (e *Engine) waitsFor(n int32) int32 {
+	for _, a := range e.jobs[n].spec.After {
+		if on, ok := e.deps.ids[a.Job]; ok && e.jobs[on].state != ended {
+			return on
+		}
+	}
+	return none
+}
+
+// numbers says what is free and what is missing for a shape.
+func (e *Engine) numbers(s *place.Shape) fact.Reason {
+	s = smallest(s)
+	r := fact.Reason{Code: fact.TooFewFree, For: none, Want: int32((s.Milli + 999) / 1000)}
+	var free int64
+	for _, p := range s.Pools {
+		free = max(free, e.frees[p].Milli())
+	}
+	r.Have = int32(free / 1000)
+	if free >= s.Milli && !e.layout.Counted() {
+		r.Code = fact.NoShape
+		r.Block, r.Want = e.placer.Most(e.frees, s)
+	}
+	return r
+}
+
+// VictimSets counts the searches for victims so far, refusals by counting not included.
+func (e *Engine) VictimSets() int64 { return e.victimSets }
+
+// Fragmented tells whether some waiting job fits by count and none fits in shape
+// (SEMANTICS 35).
+func (e *Engine) Fragmented() bool {
+	if e.layout.Counted() {
+		return false
+	}
+	byCount := false
+	for _, ci := range e.active {
+		s := smallest(e.classes[ci].shape)
+		for _, p := range s.Pools {
+			if e.frees[p].Milli() >= s.Milli && s.Milli > 0 {
+				byCount = true
+				break
+			}
+		}
+		if byCount && e.placer.Fits(e.frees, s) {
+			return false
+		}
+	}
+	return byCount
+}
+
+// Gauge is the engine's own count of the cluster.
+type Gauge struct {
+	// Installed and Available GPUs, Assigned and Held, in milli-GPU.
+	Installed, Available, Assigned, Held int64
+	WaitingJobs, RunningJobs             int
+	WaitingMilli                         int64
+}
+
+// Gauge returns the present counts. O(drained nodes).
+func (e *Engine) Gauge() Gauge {
+	g := &e.gauge
+	out := Gauge{Installed: g.installed, Available: g.available, Assigned: g.assigned, Held: g.held,
+		WaitingJobs: g.waitingJobs, RunningJobs: g.runningJobs, WaitingMilli: g.waitingMilli}
+	for n := 0; n < len(e.drained) && e.nDrained > 0; n++ {
+		if e.drained[n] && !e.down[n] { // up, but what is idle takes no work
+			f, at := e.frees[e.layout.PoolOf[n]], e.layout.Local[n]
+			for gpu := range e.layout.Spec.Nodes[n].GPUs {
+				out.Available -= int64(f.Left(at, int(gpu)))
+			}
+		}
+	}
+	return out
+}

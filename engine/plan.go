@@ -1,0 +1,410 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/place"
+	"github.com/escala-sched/escala/workload"
+)
+
+// profile is availability over time with a slot for every waiting job:
+// conservative backfill (Mu'alem & Feitelson, TPDS 2001). A new job gets the
+// earliest slot that leaves all others where they are; when work ends early,
+// each job in order may move to an earlier slot, never to a later one. Only what
+// breaks a prediction (an overrun, a lost node) can move a slot back.
+//
+// The slots are state, carried by Reserve actions; the steps are a memory of
+// what follows from them and from the running work.
+type profile struct {
+	slots map[int32]*slot
+	// queue lists the jobs with slots; fresh those that wait for one.
+	queue, fresh []int32
+	steps        [][]step // by pool
+	spare        []*cluster.Free
+	spareOf      []int32
+	between      []*cluster.Free // by pool: what is free throughout a window
+	// built: steps agree with running work and slots. early: something ended
+	// before its time. broken: a prediction failed.
+	built, early, broken bool
+}
+
+type slot struct {
+	at, until workload.Time
+	pool      int32
+	tasks     int32
+	milli     int64
+	grants    []cluster.Grant
+}
+
+// step says what is free from a time on, until the next step.
+type step struct {
+	at   workload.Time
+	free *cluster.Free
+}
+
+func (p *profile) released(early bool) { p.early = p.early || early }
+
+func (p *profile) dropped(n int32) {
+	if _, ok := p.slots[n]; ok {
+		delete(p.slots, n)
+		p.queue = slices.DeleteFunc(p.queue, func(m int32) bool { return m == n })
+		p.early = true
+	}
+	p.fresh = slices.DeleteFunc(p.fresh, func(m int32) bool { return m == n })
+}
+
+// started turns a slot into running work; the steps stay as they are.
+func (p *profile) started(n int32) {
+	if _, ok := p.slots[n]; ok {
+		delete(p.slots, n)
+		p.queue = slices.DeleteFunc(p.queue, func(m int32) bool { return m == n })
+	}
+}
+
+// planAhead decides under conservative backfill.
+func (e *Engine) planAhead(d *decision) {
+	p := &e.plan
+	if p.slots == nil {
+		p.slots = map[int32]*slot{}
+		p.steps = make([][]step, len(e.pools))
+		p.between = make([]*cluster.Free, len(e.pools))
+		for i := range p.between {
+			p.between[i] = cluster.NewFree(e.layout, int32(i))
+		}
+		p.broken = true
+	}
+	switch {
+	case p.broken:
+		e.replan(d)
+	case p.early || !p.built:
+		e.rebuild(d, p.queue)
+		for _, n := range e.inOrder(p.queue) {
+			e.moveUp(d, n)
+		}
+	default:
+		e.trim(d.now)
+	}
+	p.broken, p.early, p.built = false, false, true
+	waiting := e.inOrder(p.fresh)
+	p.fresh = p.fresh[:0]
+	for _, n := range waiting {
+		if !e.giveSlot(d, n, 0) {
+			p.fresh = append(p.fresh, n)
+		}
+	}
+	e.startSlots(d)
+}
+
+// inOrder returns jobs sorted by the policy's order.
+func (e *Engine) inOrder(jobs []int32) []int32 {
+	out := slices.Clone(jobs)
+	if e.order.dynamic {
+		for _, n := range out {
+			c := &e.classes[e.jobs[n].class]
+			cur := c.cur
+			c.cur = n
+			e.headKey(c, e.decision.now)
+			copy(e.planKeys(n), c.key[:])
+			c.cur = cur
+		}
+	}
+	slices.SortFunc(out, func(a, b int32) int {
+		if e.order.dynamic {
+			if c := slices.Compare(e.planKeys(a), e.planKeys(b)); c != 0 {
+				return c
+			}
+		}
+		if e.q.less(a, b) {
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// planKeys is where the dynamic keys of a job are kept while jobs are sorted.
+func (e *Engine) planKeys(n int32) []int64 {
+	if need := (int(n) + 1) * maxTerms; len(e.dynKeys) < need {
+		e.dynKeys = append(e.dynKeys, make([]int64, need-len(e.dynKeys))...)
+	}
+	return e.dynKeys[int(n)*maxTerms : (int(n)+1)*maxTerms]
+}
+
+// replan starts over after a prediction failed: jobs with dates first, by date,
+// so that dates slip as little as they must.
+func (e *Engine) replan(d *decision) {
+	p := &e.plan
+	jobs := make([]int32, 0, len(p.queue)+len(p.fresh))
+	for _, ci := range e.active {
+		c := &e.classes[ci]
+		for n := e.q.first(c.root); n != none; n = e.q.after(c.root, n, 1<<63-1) {
+			jobs = append(jobs, n)
+		}
+	}
+	jobs = e.inOrder(jobs)
+	slices.SortStableFunc(jobs, func(a, b int32) int {
+		return cmp.Compare(dateOr(e.jobs[a].promised), dateOr(e.jobs[b].promised))
+	})
+	clear(p.slots)
+	p.queue, p.fresh = p.queue[:0], p.fresh[:0]
+	e.rebuild(d, nil)
+	for _, n := range jobs {
+		if !e.giveSlot(d, n, 0) {
+			p.fresh = append(p.fresh, n)
+		}
+	}
+}
+
+func dateOr(t workload.Time) workload.Time {
+	if t == 0 {
+		return workload.Never
+	}
+	return t
+}
+
+// rebuild makes the steps anew from what runs and the slots of the given jobs.
+func (e *Engine) rebuild(d *decision, jobs []int32) {
+	p := &e.plan
+	for i := range p.steps {
+		for _, s := range p.steps[i] {
+			p.spare, p.spareOf = append(p.spare, s.free), append(p.spareOf, int32(i))
+		}
+		p.steps[i] = append(p.steps[i][:0], step{d.now, e.spareFree(int32(i), e.frees[i])})
+		ends := e.pools[i].ends
+		for k := 0; k < len(ends) && ends[k].at < forever; {
+			at := ends[k].at
+			f := e.spareFree(int32(i), p.steps[i][len(p.steps[i])-1].free)
+			for ; k < len(ends) && ends[k].at == at; k++ {
+				j := &e.jobs[ends[k].job]
+				e.giveTo(f, j.grants, j.milli)
+			}
+			p.steps[i] = append(p.steps[i], step{at, f})
+		}
+	}
+	for _, n := range jobs {
+		e.occupy(p.slots[n])
+	}
+}
+
+func (e *Engine) giveTo(f *cluster.Free, g []cluster.Grant, milli int64) {
+	if e.layout.Counted() {
+		f.GiveCount(milli)
+	} else {
+		f.Give(g)
+	}
+}
+
+func (e *Engine) takeFrom(f *cluster.Free, g []cluster.Grant, milli int64) {
+	if e.layout.Counted() {
+		f.TakeCount(milli)
+	} else {
+		f.Take(g)
+	}
+}
+
+// spareFree returns a copy of o, in used memory where there is some.
+func (e *Engine) spareFree(pool int32, o *cluster.Free) *cluster.Free {
+	p := &e.plan
+	for i := len(p.spare) - 1; i >= 0; i-- {
+		if p.spareOf[i] == pool {
+			f := p.spare[i]
+			p.spare = slices.Delete(p.spare, i, i+1)
+			p.spareOf = slices.Delete(p.spareOf, i, i+1)
+			f.CopyFrom(o)
+			return f
+		}
+	}
+	f := cluster.NewFree(e.layout, pool)
+	f.CopyFrom(o)
+	return f
+}
+
+// trim forgets the past.
+func (e *Engine) trim(now workload.Time) {
+	p := &e.plan
+	for i, steps := range p.steps {
+		past := 0
+		for past+1 < len(steps) && steps[past+1].at <= now {
+			p.spare, p.spareOf = append(p.spare, steps[past].free), append(p.spareOf, int32(i))
+			past++
+		}
+		steps = slices.Delete(steps, 0, past)
+		steps[0].at = now
+		p.steps[i] = steps
+	}
+}
+
+// edge makes a step begin at t and returns its index.
+func (e *Engine) edge(pool int32, t workload.Time) int {
+	steps := e.plan.steps[pool]
+	i, found := slices.BinarySearchFunc(steps, t, func(s step, t workload.Time) int { return cmp.Compare(s.at, t) })
+	if found {
+		return i
+	}
+	e.plan.steps[pool] = slices.Insert(steps, i, step{t, e.spareFree(pool, steps[i-1].free)})
+	return i
+}
+
+// occupy takes a slot out of the steps it covers, vacate puts it back.
+func (e *Engine) occupy(s *slot) {
+	from, to := e.covered(s)
+	for _, st := range e.plan.steps[s.pool][from:to] {
+		e.takeFrom(st.free, s.grants, s.milli)
+	}
+}
+
+func (e *Engine) vacate(s *slot) {
+	from, to := e.covered(s)
+	for _, st := range e.plan.steps[s.pool][from:to] {
+		e.giveTo(st.free, s.grants, s.milli)
+	}
+}
+
+func (e *Engine) covered(s *slot) (from, to int) {
+	from = e.edge(s.pool, s.at)
+	if s.until >= forever {
+		return from, len(e.plan.steps[s.pool])
+	}
+	return from, e.edge(s.pool, s.until)
+}
+
+// giveSlot finds the earliest slot, before latest if that is not 0.
+func (e *Engine) giveSlot(d *decision, n int32, latest workload.Time) bool {
+	j := &e.jobs[n]
+	c := &e.classes[j.class]
+	shape, tasks := c.shape, int32(0)
+	if sizes := shape.Rigid(); sizes != nil {
+		shape = smallest(shape)
+		tasks = shape.Need.Tasks
+	}
+	limit := workload.Never
+	if latest > 0 {
+		limit = latest
+	}
+	full := e.pol.Depth > 0 && len(e.plan.queue) >= e.pol.Depth
+	if full { // no date left; it may still start now
+		limit = min(limit, d.now+1)
+	}
+	var best *slot
+	for k, pool := range shape.Pools {
+		dur := e.durationIn(j, pool, tasks)
+		if s := e.earliest(d, shape.Milli, pool, dur, limit, func(f *cluster.Free, buf []cluster.Grant) ([]cluster.Grant, bool) {
+			return e.placer.PlaceIn(f, shape, k, buf)
+		}); s != nil {
+			s.tasks, best, limit = tasks, s, s.at
+		}
+	}
+	if best == nil {
+		c.reason = fact.Reason{Code: fact.NoShape, For: none}
+		return false
+	}
+	e.plan.slots[n] = best
+	e.plan.queue = append(e.plan.queue, n)
+	e.occupy(best)
+	return true
+}
+
+// earliest finds the first time, before limit, from which the place is free for dur.
+// Steps that refuse by counting are jumped over; only where all steps of a window
+// pass is what they have in common searched for a place.
+func (e *Engine) earliest(d *decision, milli int64, pool int32, dur workload.Span, limit workload.Time,
+	fit func(*cluster.Free, []cluster.Grant) ([]cluster.Grant, bool)) *slot {
+	steps := e.plan.steps[pool]
+	for i := 0; i < len(steps); {
+		at := steps[i].at
+		if at >= limit {
+			return nil
+		}
+		until := workload.Never
+		if dur < forever {
+			until = at + dur
+		}
+		last, blockedAt := i, -1
+		for m := i; m < len(steps) && steps[m].at < until; m++ {
+			last = m
+			if steps[m].free.Milli() < milli {
+				blockedAt = m
+				break
+			}
+		}
+		if blockedAt >= 0 {
+			i = blockedAt + 1
+			continue
+		}
+		both := e.plan.between[pool]
+		both.CopyFrom(steps[i].free)
+		for m := i + 1; m <= last; m++ {
+			both.Intersect(steps[m].free)
+			if both.Milli() < milli {
+				break
+			}
+		}
+		if g, ok := fit(both, nil); ok {
+			return &slot{at: at, until: until, pool: pool, milli: milli, grants: g}
+		}
+		i++
+	}
+	return nil
+}
+
+// moveUp gives a job an earlier slot if there is one now.
+func (e *Engine) moveUp(d *decision, n int32) {
+	p := &e.plan
+	s := p.slots[n]
+	if s.at <= d.now {
+		return
+	}
+	e.vacate(s)
+	delete(p.slots, n)
+	p.queue = slices.DeleteFunc(p.queue, func(m int32) bool { return m == n })
+	if !e.giveSlot(d, n, s.at) { // nothing earlier: back to where it was
+		p.slots[n] = s
+		p.queue = append(p.queue, n)
+		e.occupy(s)
+	}
+}
+
+// startSlots starts the jobs whose time has come, and tells new dates.
+func (e *Engine) startSlots(d *decision) {
+	p := &e.plan
+	for _, n := range e.inOrder(p.queue) {
+		s := p.slots[n]
+		j := &e.jobs[n]
+		if s.at > d.now {
+			d.wake = min(d.wake, s.at)
+			if j.promised != s.at {
+				d.actions = append(d.actions, fact.Action{Do: fact.Reserve, Job: n, For: none, Count: int32((s.milli + 999) / 1000),
+					At: d.now, Until: s.at, Place: s.grants, Reason: fact.Reason{Code: fact.EarliestFit, For: none, Until: s.at}})
+			}
+			e.classes[j.class].reason = fact.Reason{Code: fact.Promised, For: none, Until: s.at}
+			continue
+		}
+		f := e.frees[s.pool]
+		if e.layout.Counted() && f.Milli() < s.milli || !e.layout.Counted() && !available(f, e.layout, s.grants) {
+			p.broken, e.dirty = true, true
+			continue
+		}
+		code := fact.Promised
+		if j.promised == 0 {
+			code = fact.InOrder
+		}
+		from := len(d.arena)
+		d.arena = append(d.arena, s.grants...)
+		c := &e.classes[j.class]
+		whole := c.shape
+		c.shape = e.sized(whole, s.tasks)
+		e.start(d, c, n, s.pool, from, s.tasks, fact.Reason{Code: code, For: none, Until: s.at})
+		c.shape = whole
+	}
+}
+
+// sized returns the rigid shape of an elastic one with that many tasks.
+func (e *Engine) sized(s *place.Shape, tasks int32) *place.Shape {
+	if tasks == 0 {
+		return s
+	}
+	return s.Rigid()[s.Need.MaxTasks-tasks]
+}

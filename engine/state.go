@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/place"
+	"github.com/escala-sched/escala/workload"
+)
+
+// state of a job (SEMANTICS 6).
+type state uint8
+
+const (
+	absent   state = iota // number not submitted yet
+	blocked               // waits for a dependency
+	waiting               // in the queue
+	claiming              // holds a place while its victims leave
+	starting              // told to start
+	running               // confirmed
+	stopping              // told to stop
+	refused               // can never run here
+	stuck                 // its dependency can never be satisfied
+	ended
+)
+
+// job is what the engine knows of a job beside its declaration.
+type job struct {
+	spec  *workload.Job
+	state state
+	// outcome of an ended job.
+	outcome workload.Outcome
+	// leaving: chosen as a victim in the present decision.
+	leaving bool
+	// cancel: withdrawn while it ran; to be stopped.
+	cancel  bool
+	class   int32
+	attempt int32
+	pool    int32
+	// tasks of the present start, 0 = as the need says.
+	tasks int32
+	// deps is the number of dependencies not yet satisfied.
+	deps int32
+	// at is its place in the pool's list of running jobs.
+	at int32
+	// milli is the capacity it occupies.
+	milli  int64
+	grants []cluster.Grant
+	// since is the time of the start (action, then confirmation), or of entering the queue.
+	since workload.Time
+	// work is the time since which the present run makes progress (after restarting).
+	work workload.Time
+	// end is the predicted end of the present run.
+	end workload.Time
+	// est is the predicted run time in all.
+	est workload.Span
+	// kept is the work that is safe, attained the milli-GPU x ms had in ended runs.
+	kept     workload.Span
+	attained int64
+	// promised is the date of its reservation, 0 = none.
+	promised workload.Time
+}
+
+// class is the waiting jobs of equal need (and, under time-dependent orders, of
+// equal inputs to the order): what refuses one refuses all.
+type class struct {
+	shape  *place.Shape
+	domain int32
+	root   int32
+	// head is the first waiting job; cur the next one to look at within a decision.
+	head, cur int32
+	n         int32
+	// at is its place in the list of classes with waiting jobs.
+	at int32
+	// never: the empty cluster could not hold it.
+	never bool
+	// short: within this decision only jobs that end before the reservation may start.
+	short  bool
+	reason fact.Reason
+	// key of cur under a time-dependent order, computed at keyAt.
+	key   [maxTerms]int64
+	keyAt workload.Time
+	keyOf int32
+}
+
+// poolState is what runs in a pool.
+type poolState struct {
+	running []int32
+	// ends lists the running jobs by predicted end; kept only for policies that predict.
+	ends []ending
+	// sizes are the same by size; kept only for remaining-time preemption.
+	sizes []sizeGroup
+}
+
+// sizeGroup is the running jobs of one size, by predicted end.
+type sizeGroup struct {
+	milli int64
+	ends  []ending
+}
+
+type ending struct {
+	at  workload.Time
+	job int32
+}
+
+// claim is a place kept for a job whose victims are still leaving.
+type claim struct {
+	job, pool int32
+	grants    []cluster.Grant
+	// missing[i] are the GPUs of grants[i] that are not free yet; lack is the same in
+	// milli-GPU on a cluster without nodes.
+	missing []uint64
+	lack    int64
+	ready   bool
+	milli   int64
+	tasks   int32
+}

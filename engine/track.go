@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"sort"
+
+	"github.com/escala-sched/escala/workload"
+)
+
+// track puts a started job on its pool's list, untrack takes it off.
+func (e *Engine) track(n int32) {
+	p := &e.pools[e.jobs[n].pool]
+	e.jobs[n].at = int32(len(p.running))
+	p.running = append(p.running, n)
+	if e.predicts {
+		e.predict(n)
+	}
+}
+
+func (e *Engine) untrack(n int32) {
+	p := &e.pools[e.jobs[n].pool]
+	last := p.running[len(p.running)-1]
+	at := e.jobs[n].at
+	p.running[at] = last
+	e.jobs[last].at = at
+	p.running = p.running[:len(p.running)-1]
+	if e.predicts {
+		e.untrackEnd(n)
+	}
+}
+
+// predict files a run under its predicted end.
+func (e *Engine) predict(n int32) {
+	j := &e.jobs[n]
+	restart := workload.Span(0)
+	if j.attempt > 1 {
+		restart = e.contract(j).RestartCost
+	}
+	d := scale(e.remaining(j, j.kept), e.speed(j, j.pool))
+	if t := j.tasks; t > 0 && t != j.spec.Need.Tasks && d < forever {
+		d = (d*int64(j.spec.Need.Tasks) + int64(t) - 1) / int64(t)
+	}
+	e.trackEnd(j.pool, ending{j.since + restart + d, n})
+}
+
+func (e *Engine) trackEnd(pool int32, x ending) {
+	j := &e.jobs[x.job]
+	j.end = x.at
+	p := &e.pools[pool]
+	p.ends = insertEnding(p.ends, x)
+	if e.bySize {
+		g := p.group(j.milli)
+		g.ends = insertEnding(g.ends, x)
+	}
+}
+
+func (e *Engine) untrackEnd(n int32) {
+	j := &e.jobs[n]
+	p := &e.pools[j.pool]
+	p.ends = removeEnding(p.ends, ending{j.end, n})
+	if e.bySize {
+		g := p.group(j.milli)
+		g.ends = removeEnding(g.ends, ending{j.end, n})
+	}
+}
+
+func (a ending) less(b ending) bool {
+	if a.at != b.at {
+		return a.at < b.at
+	}
+	return a.job < b.job
+}
+
+// overruns gives runs past their predicted end a new one: start + 2 x elapsed,
+// doubling (SEMANTICS 15). It depends on the facts and the time alone, so doing
+// it within a decision changes nothing that a replay would not.
+func (e *Engine) overruns(now workload.Time) {
+	for i := range e.pools {
+		for p := &e.pools[i]; len(p.ends) > 0 && p.ends[0].at <= now; {
+			n := p.ends[0].job
+			j := &e.jobs[n]
+			d := max(j.end-j.since, 1)
+			for j.since+d <= now {
+				d *= 2
+			}
+			e.untrackEnd(n)
+			e.trackEnd(j.pool, ending{j.since + d, n})
+			e.plan.broken = true
+		}
+	}
+}
+
+// group returns the running jobs of one size in a pool.
+func (p *poolState) group(milli int64) *sizeGroup {
+	for i := range p.sizes {
+		if p.sizes[i].milli == milli {
+			return &p.sizes[i]
+		}
+	}
+	p.sizes = append(p.sizes, sizeGroup{milli: milli})
+	return &p.sizes[len(p.sizes)-1]
+}
+
+func insertEnding(ends []ending, x ending) []ending {
+	i := sort.Search(len(ends), func(i int) bool { return !ends[i].less(x) })
+	ends = append(ends, ending{})
+	copy(ends[i+1:], ends[i:])
+	ends[i] = x
+	return ends
+}
+
+func removeEnding(ends []ending, x ending) []ending {
+	i := sort.Search(len(ends), func(i int) bool { return !ends[i].less(x) })
+	return append(ends[:i], ends[i+1:]...)
+}
+
+// evictable is the milli-GPU of running jobs whose predicted end lies beyond
+// now + remaining, by size: an upper bound of what could give way.
+func (p *poolState) evictable(now workload.Time, remaining func(milli int64) workload.Span) int64 {
+	var sum int64
+	for i := range p.sizes {
+		g := &p.sizes[i]
+		limit := now + remaining(g.milli)
+		k := sort.Search(len(g.ends), func(i int) bool { return g.ends[i].at > limit })
+		sum += g.milli * int64(len(g.ends)-k)
+	}
+	return sum
+}

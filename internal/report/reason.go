@@ -1,0 +1,99 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/workload"
+)
+
+// Namer gives jobs and times the names that readers know.
+type Namer interface {
+	Job(number int32) string
+	Time(t workload.Time) string
+}
+
+// Names names the jobs of a workload by their IDs and times by its calendar.
+func Names(w *workload.Workload) Namer { return workloadNames{w} }
+
+type workloadNames struct{ w *workload.Workload }
+
+func (n workloadNames) Job(i int32) string {
+	if i < 0 || int(i) >= len(n.w.Jobs) {
+		return "another job"
+	}
+	return "job " + n.w.Jobs[i].ID
+}
+
+func (n workloadNames) Time(t workload.Time) string { return moment(t, n.w.Epoch) }
+
+// Sentence renders a reason: why an action was taken, or why a job waits.
+func Sentence(r fact.Reason, names Namer) string {
+	other := "another job"
+	if r.For >= 0 {
+		other = names.Job(r.For)
+	}
+	until := "a later time"
+	if r.Until != workload.Never {
+		until = names.Time(r.Until)
+	}
+	switch r.Code {
+	case fact.InOrder:
+		return "It was the first in order and fitted."
+	case fact.Skipped:
+		return "Jobs before it in order do not fit, and the policy lets it pass them."
+	case fact.BackfillEnds:
+		return fmt.Sprintf("It was backfilled: by its estimate it ends by %s, when %s is to start.", until, other)
+	case fact.BackfillSpare:
+		return fmt.Sprintf("It was backfilled on GPUs that the reservation of %s does not need.", other)
+	case fact.Promised:
+		return "The time of its reservation has come."
+	case fact.Freed:
+		return "The jobs that were stopped for it have left."
+	case fact.GaveWay:
+		return fmt.Sprintf("It was stopped for %s, which goes before it under the policy's preemption rule.", other)
+	case fact.EarliestFit:
+		return fmt.Sprintf("By the estimates of what runs, %s is the earliest time at which it fits.", until)
+	case fact.NeverFits:
+		return fmt.Sprintf("It can never run here: it needs %d, and even the empty cluster could give it only %d.", r.Want, r.Have)
+	case fact.BlockedByHead:
+		return fmt.Sprintf("%s is before it in the same queue and does not fit yet.", capital(other))
+	case fact.TooFewFree:
+		return fmt.Sprintf("It needs %d GPUs and %s free.", r.Want, are(r.Have))
+	case fact.NoShape:
+		return fmt.Sprintf("Enough GPUs are free (%d), but not in its shape: the largest usable block is %d of the %d it needs.", r.Have, r.Block, r.Want)
+	case fact.WouldDelay:
+		return fmt.Sprintf("It fits now, but would delay %s, which has a reservation at %s.", other, until)
+	case fact.NotFreeable:
+		return fmt.Sprintf("It needs %d GPUs, and preemption could free no more than %d.", r.Want, r.Have)
+	case fact.NoVictims:
+		return fmt.Sprintf("Enough work could give way in all, but no one place can be cleared: at most %d of the %d GPUs it needs.", r.Have, r.Want)
+	case fact.CrossTeamOff:
+		return "Under this policy only work of its own team may give way to it, and that is not enough."
+	case fact.Leaving:
+		return fmt.Sprintf("GPUs are held for %s until the jobs stopped for it have left.", other)
+	case fact.Dependency:
+		return fmt.Sprintf("It waits for %s to end.", other)
+	case fact.Withdrawn:
+		return "Its owner cancelled it."
+	case fact.PlaceLost:
+		return "A node of the place that was held for it takes no more work."
+	case fact.DependencyFailed:
+		return fmt.Sprintf("It can never start: %s ended in a way that does not satisfy its dependency.", other)
+	}
+	return ""
+}
+
+func are(n int32) string {
+	if n == 1 {
+		return "1 is"
+	}
+	return fmt.Sprintf("%d are", n)
+}
+
+func capital(s string) string {
+	if s == "" || s[0] < 'a' || s[0] > 'z' {
+		return s
+	}
+	return string(s[0]-'a'+'A') + s[1:]
+}

@@ -1,0 +1,54 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/workload"
+)
+
+func TestEveryReasonHasASentence(t *testing.T) {
+	w := &workload.Workload{Epoch: workload.Unknown, Jobs: []workload.Job{{ID: "j0"}, {ID: "j1"}}}
+	seen := map[string]string{}
+	for c := fact.Code(1); named(c); c++ {
+		s := Sentence(fact.Reason{Code: c, For: 1, Have: 1, Want: 16, Block: 4, Until: workload.Hour}, Names(w))
+		if s == "" || !strings.HasSuffix(s, ".") {
+			t.Errorf("%s: %q is not a sentence", c, s)
+		}
+		if other, twice := seen[s]; twice {
+			t.Errorf("%s and %s read the same: %q", c, other, s)
+		}
+		seen[s] = c.String()
+	}
+	if len(seen) < 19 {
+		t.Errorf("only %d reasons found", len(seen))
+	}
+}
+
+// named tells whether the code exists: the table of names ends with the last.
+func named(c fact.Code) (ok bool) {
+	defer func() { _ = recover() }()
+	return c.String() != ""
+}
+
+func TestSentenceNamesJobsAndTimes(t *testing.T) {
+	w := &workload.Workload{Epoch: workload.Unknown, Jobs: []workload.Job{{ID: "j0"}, {ID: "j1"}}}
+	tests := map[string]struct {
+		r    fact.Reason
+		want string
+	}{
+		"delay": {fact.Reason{Code: fact.WouldDelay, For: 1, Until: 90 * workload.Minute},
+			"It fits now, but would delay job j1, which has a reservation at day 0 01:30:00."},
+		"few":     {fact.Reason{Code: fact.TooFewFree, For: -1, Have: 1, Want: 8}, "It needs 8 GPUs and 1 is free."},
+		"blocked": {fact.Reason{Code: fact.BlockedByHead, For: 0}, "Job j0 is before it in the same queue and does not fit yet."},
+		"nobody":  {fact.Reason{Code: fact.BlockedByHead, For: -1}, "Another job is before it in the same queue and does not fit yet."},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Sentence(tc.r, Names(w)); got != tc.want {
+				t.Errorf("got  %q\nwant %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,176 @@
+package report
+
+import (
+	"bufio"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// TableOptions say how a table is written.
+type TableOptions struct {
+	// Color marks better figures green and worse ones red.
+	Color bool
+	// Width of the terminal in columns; policies that do not fit go into a
+	// further block. 0 = unlimited.
+	Width int
+}
+
+// cell is a figure and its difference to the first policy.
+type cell struct {
+	text, diff string
+	good       int // +1 better than the first policy, -1 worse
+	ok         bool
+}
+
+// cellOf makes the cell of a policy.
+func (r *row) cellOf(c *Comparison, i int) cell {
+	m := &c.Policies[i].Metrics
+	v, ok := r.get(m)
+	if !ok {
+		return cell{text: "-"}
+	}
+	out := cell{text: r.unit.text(v), ok: true}
+	if r.isBound(m) {
+		out.text = ">=" + out.text
+	}
+	if base, ok := r.get(&c.Policies[0].Metrics); i > 0 && ok {
+		var sign int
+		out.diff, sign = r.unit.difference(base, v)
+		out.good = sign * r.better
+	}
+	return out
+}
+
+// WriteTable writes the comparison as aligned text: figures as rows, policies as columns.
+func WriteTable(w io.Writer, c *Comparison, o TableOptions) error {
+	t := tableWriter{Writer: bufio.NewWriter(w), c: c, o: o, rows: shownRows(c)}
+	t.head()
+	t.measure()
+	for from := 0; from < len(c.Policies); {
+		from = t.block(from)
+	}
+	if len(c.Policies) > 1 {
+		t.WriteString("\nDifferences are to " + c.Policies[0].Name + ": percentage points (pp), and factors (x).\n")
+	}
+	for i := range c.Policies {
+		if c.Policies[i].Metrics.Cut {
+			t.WriteString("The run was cut: figures marked >= are lower bounds.\n")
+			break
+		}
+	}
+	return t.Flush()
+}
+
+type tableWriter struct {
+	*bufio.Writer
+	c     *Comparison
+	o     TableOptions
+	rows  []*row
+	label int // width of the first column
+	cells [][]cell
+	text  []int // widths by policy
+	diff  []int
+}
+
+// head writes what a reader must know to read the figures; the whole of it is
+// in JSON and HTML.
+func (t *tableWriter) head() {
+	for _, l := range t.c.head() {
+		switch l.name {
+		case "Workload", "Cluster", "Window", "Rows dropped", "Note":
+			t.WriteString(padRight(l.name, 14) + l.value + "\n")
+		}
+	}
+	t.WriteString("\n")
+}
+
+func (t *tableWriter) measure() {
+	n := len(t.c.Policies)
+	t.text, t.diff = make([]int, n), make([]int, n)
+	t.cells = make([][]cell, len(t.rows))
+	for k, r := range t.rows {
+		t.label = max(t.label, width(r.label)+1)
+		t.cells[k] = make([]cell, n)
+		for i := range n {
+			x := r.cellOf(t.c, i)
+			t.cells[k][i] = x
+			t.text[i], t.diff[i] = max(t.text[i], width(x.text)), max(t.diff[i], width(x.diff))
+		}
+	}
+	for i := range n {
+		if d := width(t.c.Policies[i].Name) - t.column(i); d > 0 {
+			t.text[i] += d
+		}
+	}
+}
+
+// column is the width of a policy's column.
+func (t *tableWriter) column(i int) int {
+	if t.diff[i] == 0 {
+		return t.text[i]
+	}
+	return t.text[i] + 1 + t.diff[i]
+}
+
+// block writes the policies from one on that fit the width, and returns the next.
+func (t *tableWriter) block(from int) int {
+	const gap = 3
+	to, used := from, t.label
+	for to < len(t.c.Policies) && (to == from || t.o.Width == 0 || used+gap+t.column(to) <= t.o.Width) {
+		used += gap + t.column(to)
+		to++
+	}
+	if from > 0 {
+		t.WriteString("\n")
+	}
+	line := padRight("", t.label)
+	for i := from; i < to; i++ {
+		name := t.c.Policies[i].Name
+		line += strings.Repeat(" ", gap) + padLeft(name, min(t.column(i), max(t.text[i], width(name)))) +
+			strings.Repeat(" ", max(0, t.column(i)-max(t.text[i], width(name))))
+	}
+	t.line(t.style("1", strings.TrimRight(line, " ")))
+	section := ""
+	for k, r := range t.rows {
+		if r.section != section {
+			section = r.section
+			t.line(t.style("1", section))
+		}
+		line := " " + padRight(r.label, t.label-1)
+		for i := from; i < to; i++ {
+			x := t.cells[k][i]
+			line += strings.Repeat(" ", gap) + padLeft(x.text, t.text[i])
+			if t.diff[i] > 0 {
+				line += " " + t.mark(x, padLeft(x.diff, t.diff[i]))
+			}
+		}
+		t.line(strings.TrimRight(line, " "))
+	}
+	return to
+}
+
+func (t *tableWriter) line(s string) { t.WriteString(s + "\n") }
+
+func (t *tableWriter) mark(x cell, s string) string {
+	switch {
+	case x.good > 0:
+		return t.style("32", s)
+	case x.good < 0:
+		return t.style("31", s)
+	}
+	return t.style("2", s)
+}
+
+func (t *tableWriter) style(code, s string) string {
+	if !t.o.Color || strings.TrimSpace(s) == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func width(s string) int { return utf8.RuneCountInString(s) }
+
+func padRight(s string, n int) string { return s + strings.Repeat(" ", max(0, n-width(s))) }
+
+func padLeft(s string, n int) string { return strings.Repeat(" ", max(0, n-width(s))) + s }

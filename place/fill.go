@@ -1,0 +1,259 @@
+package place
+
+import (
+	"math/bits"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/policy"
+)
+
+// area restricts a search to one place of a topology level.
+type area struct {
+	level int
+	place int32
+}
+
+var anywhere = area{level: -1}
+
+func (a area) has(p *cluster.Pool, i int32) bool {
+	return a.level < 0 || p.Blocks[a.level][i] == a.place
+}
+
+// fill puts the tasks of a cut on nodes one by one: the rule says from which
+// end of the index (by free GPUs) they are taken; lowest index on ties.
+func (p *Placer) fill(f *cluster.Free, s *Shape, k int, in area, buf []cluster.Grant) ([]cluster.Grant, bool) {
+	c := s.cuts[k]
+	from := len(buf)
+	var ok bool
+	switch {
+	case s.Need.GPUs == 0:
+		buf, ok = p.fillCores(f, s, k, in, buf)
+	case s.Need.Fractional():
+		buf, ok = p.fillParts(f, s, k, in, buf)
+	case p.rule.By == policy.FirstFit:
+		buf, ok = p.fillByIndex(f, s, k, in, buf)
+	case p.rule.By == policy.Spread:
+		buf, ok = p.fillSpread(f, s, k, in, buf)
+	default:
+		buf, ok = p.fillTight(f, s, k, in, c.GPUs, int64(c.Tasks), buf)
+	}
+	if ok && c.Rest > 0 {
+		buf, ok = p.placeRest(f, s, k, from, buf)
+	}
+	if !ok {
+		return buf[:from], false
+	}
+	return buf, true
+}
+
+// fillTight is best fit: the node with the least free GPUs that still hold a
+// task takes as many as it can, then the next.
+func (p *Placer) fillTight(f *cluster.Free, s *Shape, k int, in area, g int32, tasks int64, buf []cluster.Grant) ([]cluster.Grant, bool) {
+	pool := f.Pool()
+	for n := g; n <= pool.MaxGPUs; n++ {
+		if f.CountWith(n) == 0 {
+			continue
+		}
+		for i := f.NextWith(n, 0); i >= 0; i = f.NextWith(n, i+1) {
+			if in.level >= 0 && !in.has(pool, i) {
+				continue
+			}
+			t := min(tasks, int64(n/g))
+			if !s.plain {
+				if t = s.units(f, k, i, t); t == 0 {
+					continue
+				}
+			}
+			buf = append(buf, s.grant(f, i, int32(t), g))
+			if tasks -= t; tasks == 0 {
+				return buf, true
+			}
+		}
+	}
+	return buf, false
+}
+
+// fillByIndex is first fit: the lowest node that holds a task takes as many as it can.
+func (p *Placer) fillByIndex(f *cluster.Free, s *Shape, k int, in area, buf []cluster.Grant) ([]cluster.Grant, bool) {
+	c, pool := s.cuts[k], f.Pool()
+	tasks := int64(c.Tasks)
+	for at := int32(0); ; {
+		best := int32(-1)
+		for n := c.GPUs; n <= pool.MaxGPUs; n++ {
+			if f.CountWith(n) > 0 {
+				if i := f.NextWith(n, at); i >= 0 && (best < 0 || i < best) {
+					best = i
+				}
+			}
+		}
+		if best < 0 {
+			return buf, false
+		}
+		at = best + 1
+		if !in.has(pool, best) {
+			continue
+		}
+		t := s.units(f, k, best, min(tasks, int64(free(f, best)/c.GPUs)))
+		if t == 0 {
+			continue
+		}
+		buf = append(buf, s.grant(f, best, int32(t), c.GPUs))
+		if tasks -= t; tasks == 0 {
+			return buf, true
+		}
+	}
+}
+
+// fillSpread puts each task on the node with the most free GPUs: in rounds, from
+// the top of the index down, as many tasks a node as keep it level with the rest.
+func (p *Placer) fillSpread(f *cluster.Free, s *Shape, k int, in area, buf []cluster.Grant) ([]cluster.Grant, bool) {
+	c, pool := s.cuts[k], f.Pool()
+	from, tasks := len(buf), int64(c.Tasks)
+	got := map[int32]int32{} // tasks by node, for nodes that took one
+	var order []int32
+	for n := pool.MaxGPUs; n >= c.GPUs && tasks > 0; n-- {
+		// Nodes that took tasks and are now down to n free come before untouched ones only by index.
+		var level []int32
+		for _, i := range order {
+			if free(f, i)-got[i]*c.GPUs == n {
+				level = append(level, i)
+			}
+		}
+		for i := f.NextWith(n, 0); i >= 0; i = f.NextWith(n, i+1) {
+			if in.has(pool, i) && got[i] == 0 {
+				level = insertSorted(level, i)
+			}
+		}
+		for _, i := range level {
+			if s.units(f, k, i, int64(got[i])+1) <= int64(got[i]) {
+				continue
+			}
+			if got[i] == 0 {
+				order = append(order, i)
+			}
+			got[i]++
+			if tasks--; tasks == 0 {
+				break
+			}
+		}
+	}
+	if tasks > 0 {
+		return buf[:from], false
+	}
+	for _, i := range order {
+		buf = append(buf, s.grant(f, i, got[i], c.GPUs))
+	}
+	return buf, true
+}
+
+func insertSorted(s []int32, v int32) []int32 {
+	i := len(s)
+	for i > 0 && s[i-1] > v {
+		i--
+	}
+	s = append(s, 0)
+	copy(s[i+1:], s[i:])
+	s[i] = v
+	return s
+}
+
+// fillCores places work without GPUs: nodes in cluster order, each as many tasks as its cores hold.
+func (p *Placer) fillCores(f *cluster.Free, s *Shape, k int, in area, buf []cluster.Grant) ([]cluster.Grant, bool) {
+	tasks, pool := int64(s.cuts[k].Tasks), f.Pool()
+	for i := int32(0); i < f.Nodes(); i++ {
+		if f.Shut(i) || !in.has(pool, i) {
+			continue
+		}
+		t := s.units(f, k, i, tasks)
+		if t == 0 {
+			continue
+		}
+		buf = append(buf, s.grant(f, i, int32(t), 0))
+		if tasks -= t; tasks == 0 {
+			return buf, true
+		}
+	}
+	return buf, false
+}
+
+// fillParts places parts of GPUs, one task at a time: on the shared GPU with
+// the least left that holds the part, else on a whole GPU by best fit.
+func (p *Placer) fillParts(f *cluster.Free, s *Shape, k int, in area, buf []cluster.Grant) ([]cluster.Grant, bool) {
+	from := len(buf)
+	for range s.cuts[k].Tasks {
+		g, ok := p.part(f, s, k, in)
+		if !ok {
+			f.Give(buf[from:])
+			return buf[:from], false
+		}
+		buf = append(buf, g)
+		// Later tasks must see what earlier ones took; all is given back below.
+		f.Take(buf[len(buf)-1:])
+	}
+	f.Give(buf[from:])
+	return buf, true
+}
+
+func (p *Placer) part(f *cluster.Free, s *Shape, k int, in area) (cluster.Grant, bool) {
+	pool, milli := f.Pool(), s.Need.Milli
+	bestNode, bestGPU, bestLeft := int32(-1), 0, int32(1001)
+	for i := f.NextPartial(0); i >= 0; i = f.NextPartial(i + 1) {
+		if !in.has(pool, i) || s.units(f, k, i, 1) == 0 {
+			continue
+		}
+		for g := range bits.Len64(f.Full(i)) {
+			if left := f.Left(i, g); left < 1000 && left >= milli && left < bestLeft {
+				bestNode, bestGPU, bestLeft = i, g, left
+			}
+		}
+	}
+	if bestNode < 0 {
+		for n := int32(1); n <= pool.MaxGPUs && bestNode < 0; n++ {
+			for i := f.NextWith(n, 0); i >= 0; i = f.NextWith(n, i+1) {
+				if in.has(pool, i) && s.units(f, k, i, 1) > 0 {
+					bestNode, bestGPU = i, bits.TrailingZeros64(f.Mask(i))
+					break
+				}
+			}
+		}
+	}
+	if bestNode < 0 {
+		return cluster.Grant{}, false
+	}
+	return cluster.Grant{Node: pool.Nodes[bestNode], Milli: milli, GPUs: 1 << bestGPU, Count: 1, CPU: s.Need.CPU, Memory: s.Need.Memory}, true
+}
+
+// placeRest puts the last, smaller piece of a consolidated job on the node that
+// it fits best among those the whole nodes left over.
+func (p *Placer) placeRest(f *cluster.Free, s *Shape, k, from int, buf []cluster.Grant) ([]cluster.Grant, bool) {
+	f.Take(buf[from:])
+	var ok bool
+	whole := len(buf)
+	buf, ok = p.fillTight(f, s, k, anywhere, s.cuts[k].Rest, 1, buf)
+	f.Give(buf[from:whole])
+	return buf, ok
+}
+
+func free(f *cluster.Free, i int32) int32 { return int32(bits.OnesCount64(f.Mask(i))) }
+
+// grant gives node i to t tasks of g GPUs each, lowest free GPUs first.
+func (s *Shape) grant(f *cluster.Free, i, t, g int32) cluster.Grant {
+	n := t * g
+	gr := cluster.Grant{Node: f.Pool().Nodes[i], Milli: 1000, GPUs: Lowest(f.Mask(i), n), Count: n}
+	gr.CPU, gr.Memory = s.Need.CPU*int64(t), s.Need.Memory*int64(t)
+	return gr
+}
+
+// Lowest returns the n lowest members of a set.
+func Lowest(m uint64, n int32) uint64 {
+	if int32(bits.OnesCount64(m)) == n {
+		return m
+	}
+	var out uint64
+	for ; n > 0; n-- {
+		b := m & -m
+		out |= b
+		m &^= b
+	}
+	return out
+}

@@ -1,0 +1,140 @@
+package place
+
+import (
+	"strings"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/workload"
+)
+
+// Cut is how a need is laid over the nodes of one pool: Tasks pieces of GPUs
+// each, and one more of Rest GPUs.
+type Cut struct {
+	Tasks, GPUs, Rest int32
+}
+
+// Shape is a need resolved against a layout. Not safe for concurrent use.
+type Shape struct {
+	Need workload.Need
+	// Pools that may serve it, in cluster order; a job lies in one of them.
+	Pools []int32
+	// Milli is the capacity of the (smallest) gang in milli-GPU, GPUs the devices it touches.
+	Milli int64
+	GPUs  int32
+	cuts  []Cut
+	// plain: counting whole GPUs decides; no cores, memory, parts or named nodes to look at.
+	plain bool
+	level int // of Need.Within, -1 = none
+	allow [][]bool
+	memo  []memo
+	// min is the shape of the smallest gang of an elastic need, nil for a rigid one.
+	sizes []*Shape
+}
+
+// memo is what is known of a shape in one pool. Each fact about it is void when
+// the pool's counter has moved.
+type memo struct {
+	noAt    uint64 // Grown()+1 at the last "no", 0 = none
+	places  placesMemo
+	runs    runsMemo
+	weights scoreMemo
+}
+
+// Shape resolves a need; jobs of the same need and partition may share the result.
+func (p *Placer) Shape(n workload.Need, partition string) *Shape {
+	s := &Shape{Need: n, Pools: p.layout.Eligible(&n, partition), level: -1}
+	s.Milli, s.GPUs = n.TotalMilli(), n.TotalGPUs()
+	s.plain = !n.Fractional() && n.GPUs > 0 && n.Nodes == "" &&
+		(n.CPU == 0 || !p.layout.CountsCPU) && (n.Memory == 0 || !p.layout.CountsMemory)
+	if n.Within != "" {
+		if s.level = p.layout.Level(n.Within); s.level < 0 {
+			s.Pools = nil // no such level: nowhere
+		}
+	}
+	s.memo = make([]memo, len(s.Pools))
+	for _, pool := range s.Pools {
+		s.cuts = append(s.cuts, p.cut(&n, pool))
+		if n.Nodes != "" {
+			s.allow = append(s.allow, p.allowed(&n, pool))
+		}
+	}
+	if n.MaxTasks > 0 {
+		for t := n.MaxTasks; t >= n.MinTasks; t-- {
+			rigid := n
+			rigid.Tasks, rigid.MinTasks, rigid.MaxTasks = t, 0, 0
+			s.sizes = append(s.sizes, p.Shape(rigid, partition))
+		}
+		smallest := s.sizes[len(s.sizes)-1]
+		s.Milli, s.GPUs = smallest.Milli, smallest.GPUs
+	}
+	return s
+}
+
+func (p *Placer) allowed(n *workload.Need, pool int32) []bool {
+	nodes := p.layout.Pools[pool].Nodes
+	allow := make([]bool, len(nodes))
+	for _, name := range strings.Split(n.Nodes, "|") {
+		if g := p.layout.Node(name); g >= 0 && p.layout.PoolOf[g] == pool {
+			allow[p.layout.Local[g]] = true
+		}
+	}
+	return allow
+}
+
+// cut lays a need over nodes of a pool (SEMANTICS 13).
+func (p *Placer) cut(n *workload.Need, pool int32) Cut {
+	size := p.layout.Pools[pool].MaxGPUs
+	total := n.GPUs
+	switch {
+	case n.Tasks > 0:
+		return Cut{Tasks: n.Tasks, GPUs: n.GPUs}
+	case p.layout.Counted() || total == 0:
+		return Cut{Tasks: 1, GPUs: total}
+	case n.Span:
+		return Cut{Tasks: total, GPUs: 1}
+	case total <= size:
+		return Cut{Tasks: 1, GPUs: total}
+	case p.consolidate:
+		return Cut{Tasks: total / size, GPUs: size, Rest: total % size}
+	}
+	g := size
+	for total%g != 0 {
+		g--
+	}
+	return Cut{Tasks: total / g, GPUs: g}
+}
+
+// Cut returns how the shape is laid over nodes of its i-th pool.
+func (s *Shape) Cut(i int) Cut { return s.cuts[i] }
+
+// Rigid returns the shapes an elastic need may start with, largest first; nil for a rigid one.
+func (s *Shape) Rigid() []*Shape { return s.sizes }
+
+// PoolIndex returns the place of a pool among the shape's pools, -1 if it is not one.
+func (s *Shape) PoolIndex(pool int32) int {
+	for i, p := range s.Pools {
+		if p == pool {
+			return i
+		}
+	}
+	return -1
+}
+
+// units is how many tasks of the cut node i could hold for its cores, memory and name, at most want.
+func (s *Shape) units(f *cluster.Free, k int, i int32, want int64) int64 {
+	if s.allow != nil && !s.allow[k][i] {
+		return 0
+	}
+	if c := s.Need.CPU; c > 0 {
+		want = min(want, f.CPU(i)/c)
+	}
+	if m := s.Need.Memory; m > 0 {
+		want = min(want, f.Memory(i)/m)
+	}
+	return want
+}
+
+// OnOneNode tells whether counting the whole GPUs of single nodes decides.
+func (s *Shape) OnOneNode() bool {
+	return s.plain && s.level < 0 && len(s.cuts) > 0 && s.cuts[0].Tasks == 1 && s.cuts[0].Rest == 0
+}

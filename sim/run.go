@@ -1,0 +1,479 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/engine"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/policy"
+	"github.com/escala-sched/escala/workload"
+)
+
+// run is one simulation in progress.
+type run struct {
+	o      *Options
+	jobs   []workload.Job
+	actual []workload.Actual
+	eng    *engine.Engine
+	res    *Result
+	state  []jobState
+	events heap
+	next   int // the next job to submit
+	wake   workload.Time
+	now    workload.Time
+	ended  int
+	fill   engine.Defaults
+	faults *faults
+	// places of running jobs; kept only where nodes can fail.
+	places map[int32][]cluster.Grant
+	downBy map[int32]int
+	fact   fact.Fact
+	again  bool
+}
+
+// jobState is what the world knows of a job.
+type jobState struct {
+	// kept is the work that is safe, at reference speed and declared tasks.
+	kept workload.Span
+	// assigned is the time of the present start action, began of its confirmation,
+	// queued of the last entry into the queue.
+	assigned, began, queued workload.Time
+	milli                   int64
+	attempt, tasks          int32
+	speed                   int32
+	on, up, waits           bool
+}
+
+// Run simulates until every job is done, the options' cut, or the context's end
+// (then Result.Cut is true and the error is the context's).
+func Run(ctx context.Context, o Options) (*Result, error) {
+	r, err := newRun(&o)
+	if err != nil {
+		return nil, err
+	}
+	err = r.loop(ctx)
+	r.close()
+	return r.res, err
+}
+
+func newRun(o *Options) (*run, error) {
+	fill := engine.Defaults{Checkpoint: o.Assume.Checkpoint, RestartCost: o.Assume.RestartCost, Grace: o.Assume.Grace}
+	eng, err := engine.New(o.Cluster, o.Policy, fill)
+	if err != nil {
+		return nil, err
+	}
+	n := len(o.Workload.Jobs)
+	r := &run{o: o, jobs: o.Workload.Jobs, actual: o.Workload.Actual, eng: eng, fill: fill, wake: workload.Never,
+		state: make([]jobState, n), res: &Result{Jobs: make([]JobResult, n), Estimates: make([]workload.Span, n)}}
+	for i := range r.res.Jobs {
+		r.res.Jobs[i].FirstStart, r.res.Jobs[i].Finish = workload.Unknown, workload.Unknown
+		r.res.Jobs[i].State = Unstarted
+	}
+	if len(o.Cluster.Outages) > 0 || o.Faults.MTBF > 0 {
+		r.places, r.downBy = map[int32][]cluster.Grant{}, map[int32]int{}
+	}
+	kinds := map[string]eventKind{"down": nodeDown, "up": nodeUp, "drain": nodeDrain, "resume": nodeResume}
+	for _, x := range o.Cluster.Outages {
+		r.events.push(event{at: x.At, kind: kinds[x.Change], subject: eng.Layout().Node(x.Node)})
+	}
+	if o.Faults.MTBF > 0 {
+		if len(o.Cluster.Nodes) == 0 {
+			return nil, errors.New("node failures need nodes, but the cluster is a mere count of GPUs")
+		}
+		r.faults = newFaults(o.Faults, len(o.Cluster.Nodes))
+		t0, _ := o.Workload.Window()
+		for i := range o.Cluster.Nodes {
+			r.events.push(event{at: t0 + r.faults.draw(int32(i), o.Faults.MTBF), kind: nodeDown, subject: int32(i)})
+		}
+	}
+	return r, nil
+}
+
+// loop serves one instant after the other.
+func (r *run) loop(ctx context.Context) error {
+	for turn := 0; ; turn++ {
+		if turn&1023 == 0 {
+			if ctx.Err() != nil {
+				r.res.Cut = true
+				return ctx.Err()
+			}
+			if r.o.Progress != nil {
+				r.o.Progress(r.ended, len(r.jobs))
+			}
+		}
+		now := r.nextTime()
+		if now == workload.Never || r.ended == len(r.jobs) {
+			return nil
+		}
+		if r.o.Until > 0 && now > r.o.Until {
+			r.res.Cut = true
+			r.now = r.o.Until
+			return nil
+		}
+		r.now = now
+		if err := r.instant(); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *run) nextTime() workload.Time {
+	t := r.wake
+	if len(r.events) > 0 {
+		t = min(t, r.events[0].at)
+	}
+	if r.next < len(r.jobs) {
+		t = min(t, r.jobs[r.next].Submit)
+	}
+	// A wake alone keeps nothing alive: with no job that could still end, it is over.
+	if t == r.wake && len(r.events) == 0 && r.next == len(r.jobs) && r.eng.Gauge().RunningJobs == 0 && r.eng.Gauge().WaitingJobs == 0 {
+		return workload.Never
+	}
+	return t
+}
+
+// instant serves everything due now, then decides until nothing new follows.
+func (r *run) instant() error {
+	for len(r.events) > 0 && r.events[0].at == r.now {
+		if err := r.serve(r.events.pop()); err != nil {
+			return err
+		}
+		if r.o.Policy.PerEvent {
+			if err := r.decide(); err != nil {
+				return err
+			}
+		}
+	}
+	for r.next < len(r.jobs) && r.jobs[r.next].Submit == r.now {
+		if err := r.submit(int32(r.next)); err != nil {
+			return err
+		}
+		r.next++
+		if r.o.Policy.PerEvent {
+			if err := r.decide(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := r.decide(); err != nil {
+		return err
+	}
+	if len(r.o.Observers) > 0 {
+		g := r.eng.Gauge()
+		out := Gauge{At: r.now, Installed: g.Installed, Available: g.Available, Assigned: g.Assigned, Held: g.Held,
+			WaitingJobs: g.WaitingJobs, WaitingMilli: g.WaitingMilli, RunningJobs: g.RunningJobs}
+		out.Fragmented = g.WaitingJobs > 0 && r.eng.Fragmented()
+		for _, o := range r.o.Observers {
+			o.Instant(&out)
+		}
+	}
+	return nil
+}
+
+// decide asks the engine, and again while its actions have effects at this very
+// instant (a stop without grace frees GPUs at once).
+func (r *run) decide() error {
+	const tooOften = 1_000_000
+	for turn := 0; turn < tooOften; turn++ {
+		d := r.eng.Decide(r.now)
+		r.res.Decisions++
+		r.wake = d.Wake
+		r.again = false
+		for i := range d.Actions {
+			a := &d.Actions[i]
+			r.res.Actions++
+			for _, o := range r.o.Observers {
+				o.Action(a)
+			}
+			if err := r.eng.Commit(a); err != nil {
+				return fmt.Errorf("at %d ms: %w", r.now, err)
+			}
+		}
+		for i := range d.Actions {
+			if err := r.act(&d.Actions[i]); err != nil {
+				return err
+			}
+		}
+		if !r.again {
+			return nil
+		}
+	}
+	return fmt.Errorf("policy %s goes on deciding at %d ms without end", r.o.Policy.Name, r.now)
+}
+
+// tell gives a fact to the engine and the observers.
+func (r *run) tell(f *fact.Fact) error {
+	r.res.Facts++
+	r.res.End = f.At
+	if err := r.eng.Apply(f); err != nil {
+		return fmt.Errorf("at %d ms: %s of job %d: %w", f.At, f.Kind, f.Job, err)
+	}
+	for _, o := range r.o.Observers {
+		o.Fact(f)
+	}
+	return nil
+}
+
+func (r *run) submit(n int32) error {
+	s := &r.state[n]
+	s.queued, s.waits = r.now, true
+	est := Estimate(r.o.Policy.Estimates, n, &r.jobs[n], &r.actual[n])
+	r.res.Estimates[n] = est
+	if est == 0 {
+		if r.res.Estimates[n] = r.jobs[n].Estimate; r.res.Estimates[n] == 0 {
+			r.res.Estimates[n] = r.jobs[n].Limit
+		}
+	}
+	if c := r.actual[n].CancelAfter; c > 0 {
+		r.events.push(event{at: r.now + c, kind: cancel, subject: n})
+	}
+	r.fact = fact.Fact{Kind: fact.JobSubmitted, At: r.now, Job: n, Node: -1, Submitted: &r.jobs[n], Estimate: est}
+	return r.tell(&r.fact)
+}
+
+// act carries out an action.
+func (r *run) act(a *fact.Action) error {
+	switch a.Do {
+	case fact.Start:
+		s := &r.state[a.Job]
+		s.attempt, s.tasks, s.assigned, s.on, s.up = a.Attempt, a.Tasks, r.now, true, false
+		s.milli = int64(a.Count) * 1000
+		s.speed = 1000
+		if n := &r.jobs[a.Job].Need; n.Fractional() {
+			s.milli = int64(a.Count) * int64(n.Milli)
+		}
+		if len(a.Place) > 0 {
+			s.milli = 0
+			for i := range a.Place {
+				s.milli += int64(a.Place[i].Count) * int64(a.Place[i].Milli)
+			}
+			s.speed = r.speedOn(a.Job, a.Place[0].Node)
+		}
+		if r.places != nil {
+			r.places[a.Job] = slices.Clone(a.Place)
+		}
+		if r.o.Assume.StartLatency > 0 {
+			r.events.push(event{at: r.now + r.o.Assume.StartLatency, kind: confirm, subject: a.Job, attempt: a.Attempt})
+			return nil
+		}
+		return r.begin(a.Job)
+	case fact.Stop:
+		if g := r.fill.Fill(r.jobs[a.Job].Contract).Grace; g > 0 {
+			r.events.push(event{at: r.now + g, kind: stopped, subject: a.Job, attempt: a.Attempt})
+			return nil
+		}
+		r.again = true
+		return r.stop(a.Job, fact.CausePreempted)
+	case fact.Refuse:
+		j := &r.res.Jobs[a.Job]
+		if j.State = Refused; a.Reason.Code == fact.DependencyFailed {
+			j.State = NeverReady
+		}
+		r.ended++
+	}
+	return nil
+}
+
+func (r *run) speedOn(n, node int32) int32 {
+	t := r.o.Cluster.Nodes[node].GPUType
+	for _, s := range r.jobs[n].Speed {
+		if s.GPUType == t {
+			return s.Milli
+		}
+	}
+	return 1000
+}
+
+// begin confirms a start and schedules the end of the run.
+func (r *run) begin(n int32) error {
+	s, j := &r.state[n], &r.jobs[n]
+	s.began, s.up = r.now, true
+	res := &r.res.Jobs[n]
+	if res.Starts == 0 {
+		res.FirstStart = r.now
+	}
+	res.Starts++
+	res.Tasks = s.tasks
+	res.Queued += r.now - s.queued
+	res.State = Running
+	s.waits = false
+	wall := r.restart(n) + s.wall(j, r.actual[n].Duration-s.kept)
+	if j.Limit > 0 {
+		wall = min(wall, j.Limit)
+	}
+	r.events.push(event{at: r.now + wall, kind: finish, subject: n, attempt: s.attempt})
+	r.fact = fact.Fact{Kind: fact.JobStarted, At: r.now, Job: n, Attempt: s.attempt, Node: -1}
+	return r.tell(&r.fact)
+}
+
+func (r *run) restart(n int32) workload.Span {
+	if r.state[n].attempt > 1 {
+		return r.fill.Fill(r.jobs[n].Contract).RestartCost
+	}
+	return 0
+}
+
+// wall turns work into time on what the job was given, work the other way round.
+func (s *jobState) wall(j *workload.Job, d workload.Span) workload.Span {
+	if s.speed != 1000 {
+		d = (d*1000 + int64(s.speed) - 1) / int64(s.speed)
+	}
+	if s.tasks > 0 && s.tasks != j.Need.Tasks {
+		d = (d*int64(j.Need.Tasks) + int64(s.tasks) - 1) / int64(s.tasks)
+	}
+	return d
+}
+
+func (s *jobState) work(j *workload.Job, d workload.Span) workload.Span {
+	if s.speed != 1000 {
+		d = d * int64(s.speed) / 1000
+	}
+	if s.tasks > 0 && s.tasks != j.Need.Tasks {
+		d = d * int64(s.tasks) / int64(j.Need.Tasks)
+	}
+	return d
+}
+
+// serve makes a due event happen, unless it was overtaken.
+func (r *run) serve(x event) error {
+	n := x.subject
+	switch x.kind {
+	case finish:
+		if s := &r.state[n]; s.on && s.up && s.attempt == x.attempt {
+			return r.finish(n)
+		}
+	case stopped:
+		if s := &r.state[n]; s.on && s.attempt == x.attempt {
+			return r.stop(n, fact.CausePreempted)
+		}
+	case confirm:
+		if s := &r.state[n]; s.on && s.attempt == x.attempt {
+			return r.begin(n)
+		}
+	case cancel:
+		if s := &r.state[n]; s.waits && s.attempt == 0 && r.res.Jobs[n].State == Unstarted {
+			s.waits = false
+			r.res.Jobs[n].State, r.res.Jobs[n].Outcome = Withdrawn, workload.OutcomeCancelled
+			r.res.Jobs[n].Queued = r.now - s.queued
+			r.ended++
+			r.fact = fact.Fact{Kind: fact.JobCancelled, At: r.now, Job: n, Node: -1}
+			return r.tell(&r.fact)
+		}
+	default:
+		return r.nodeChange(x)
+	}
+	return nil
+}
+
+// leave settles what a run got when it gives its GPUs back.
+func (r *run) leave(n int32) (done, elapsed, restart workload.Span) {
+	s, res := &r.state[n], &r.res.Jobs[n]
+	s.on = false
+	res.Assigned += s.milli * (r.now - s.assigned)
+	if s.up {
+		elapsed = r.now - s.began
+		restart = min(r.restart(n), elapsed)
+	}
+	res.Restart += s.milli * restart
+	delete(r.places, n)
+	return s.work(&r.jobs[n], elapsed-restart), elapsed, restart
+}
+
+func (r *run) finish(n int32) error {
+	s, j, res := &r.state[n], &r.jobs[n], &r.res.Jobs[n]
+	done, elapsed, restart := r.leave(n)
+	res.Ran += elapsed - restart
+	res.Finish, res.State = r.now, Ended
+	res.Outcome = r.actual[n].Outcome
+	if j.Limit > 0 && elapsed == j.Limit && s.kept+done < r.actual[n].Duration {
+		res.Outcome = workload.OutcomeTimeout
+	}
+	r.ended++
+	r.fact = fact.Fact{Kind: fact.JobFinished, At: r.now, Job: n, Attempt: s.attempt, Node: -1, Outcome: res.Outcome, Kept: s.kept + done, Restart: restart}
+	return r.tell(&r.fact)
+}
+
+// stop ends a run before its time; the job goes back into the queue with what was safe.
+func (r *run) stop(n int32, cause fact.Cause) error {
+	s, j, res := &r.state[n], &r.jobs[n], &r.res.Jobs[n]
+	done, elapsed, restart := r.leave(n)
+	c := r.fill.Fill(j.Contract)
+	if cause == fact.CauseNodeFailure {
+		c.CheckpointOnStop = false // a dead node saves nothing any more
+	}
+	before := s.kept
+	s.kept = min(engine.Kept(c, s.kept, s.kept+done), r.actual[n].Duration)
+	// What is lost is run time: all of it that is neither restart nor work that stays.
+	lost := elapsed - restart - s.wall(j, s.kept-before)
+	lost = max(lost, 0)
+	res.Lost += s.milli * lost
+	res.Ran += elapsed - restart - lost
+	res.State = Requeued
+	if cause == fact.CauseNodeFailure {
+		res.NodeFailures++
+	} else {
+		res.Preemptions++
+	}
+	s.queued, s.waits = r.now, true
+	r.fact = fact.Fact{Kind: fact.JobStopped, At: r.now, Job: n, Attempt: s.attempt, Node: -1, Cause: cause, Kept: s.kept, Lost: lost, Restart: restart}
+	return r.tell(&r.fact)
+}
+
+// nodeChange changes a node's health; what runs on a failed node stops with it.
+func (r *run) nodeChange(x event) error {
+	kinds := [...]fact.Kind{nodeDown: fact.NodeDown, nodeUp: fact.NodeUp, nodeDrain: fact.NodeDrained, nodeResume: fact.NodeResumed}
+	if r.faults != nil && x.kind == nodeDown {
+		r.events.push(event{at: r.now + r.faults.draw(x.subject, r.o.Faults.MTTR), kind: nodeUp, subject: x.subject})
+	}
+	if r.faults != nil && x.kind == nodeUp {
+		r.events.push(event{at: r.now + r.faults.draw(x.subject, r.o.Faults.MTBF), kind: nodeDown, subject: x.subject})
+	}
+	r.fact = fact.Fact{Kind: kinds[x.kind], At: r.now, Job: -1, Node: x.subject}
+	if err := r.tell(&r.fact); err != nil || x.kind != nodeDown {
+		return err
+	}
+	var hit []int32
+	for n, place := range r.places {
+		if slices.ContainsFunc(place, func(g cluster.Grant) bool { return g.Node == x.subject }) {
+			hit = append(hit, n)
+		}
+	}
+	slices.Sort(hit)
+	for _, n := range hit {
+		if err := r.stop(n, fact.CauseNodeFailure); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close fills in what a cut run left open, and writes down what was assumed.
+func (r *run) close() {
+	for n := range r.state {
+		s, res := &r.state[n], &r.res.Jobs[n]
+		if s.on {
+			res.Assigned += s.milli * (r.now - s.assigned)
+			if s.up {
+				res.Ran += r.now - s.began
+			}
+		} else if s.waits && (res.State == Unstarted || res.State == Requeued) {
+			res.Queued += r.now - s.queued
+		}
+	}
+	r.res.End = max(r.res.End, r.now)
+	if m := r.o.Policy.Estimates.Model; m == policy.EstimateGiven || m == policy.EstimateLimit {
+		none := 0
+		for i := range r.jobs {
+			if r.jobs[i].Estimate == 0 && r.jobs[i].Limit == 0 {
+				none++
+			}
+		}
+		if none > 0 {
+			r.res.Notes = append(r.res.Notes, fmt.Sprintf("%d of %d jobs declare neither estimate nor limit; their true duration was taken as the estimate", none, len(r.jobs)))
+		}
+	}
+}
