@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,5 +34,25 @@ func TestSchemaSaysWhatTheCodeReads(t *testing.T) {
 	}
 	if err := s.Check(root); err != nil {
 		t.Error(err)
+	}
+}
+
+// The reference names every key, and its examples are read.
+func TestReferenceIsComplete(t *testing.T) {
+	data, err := os.ReadFile("../docs/clusters.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := slices.Concat(yamlx.Keys(yamlFile{}), yamlx.Keys(yamlGroup{}), yamlx.Keys(yamlType{}), yamlx.Keys(yamlOutage{}), changeNames)
+	for _, w := range words {
+		if !strings.Contains(string(data), "`"+w+"`") {
+			t.Errorf("docs/clusters.md does not explain `%s`", w)
+		}
+	}
+	for i, block := range strings.Split(string(data), "```yaml\n")[1:] {
+		text, _, _ := strings.Cut(block, "```")
+		if _, err := ParseYAML("clusters.yaml", []byte(text)); err != nil {
+			t.Errorf("example %d of docs/clusters.md: %v", i+1, err)
+		}
 	}
 }

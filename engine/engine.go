@@ -105,6 +105,15 @@ func New(spec *cluster.Spec, pol *policy.Policy, d Defaults) (*Engine, error) {
 	return e, nil
 }
 
+// Expect makes room for n jobs, so that a caller who knows how many come does
+// not pay for growing. It changes no decision.
+func (e *Engine) Expect(n int) {
+	if cap(e.jobs) < n {
+		e.jobs = append(make([]job, 0, n), e.jobs...)
+	}
+	e.q.expect(n)
+}
+
 // Layout is the cluster cut into pools.
 func (e *Engine) Layout() *cluster.Layout { return e.layout }
 
@@ -159,8 +168,11 @@ func (e *Engine) submit(f *fact.Fact) error {
 	if n < 0 || f.Submitted == nil || int(n) < len(e.jobs) && e.jobs[n].state != absent {
 		return ErrUnknown
 	}
-	for len(e.jobs) <= int(n) {
-		e.jobs = append(e.jobs, job{})
+	if int(n) >= len(e.jobs) {
+		if int(n) >= cap(e.jobs) {
+			e.Expect(max(int(n)+1, 2*cap(e.jobs)))
+		}
+		e.jobs = e.jobs[:n+1]
 	}
 	e.q.grow(len(e.jobs))
 	j := &e.jobs[n]

@@ -140,8 +140,8 @@ func (o *order) quantity(e *Engine, t *policy.Term, n int32, remaining workload.
 		r := wait(s, now) / seconds(j.est)
 		return quantise(-float64(r*r*r) * gpus(milli))
 	case policy.ByUNICEP:
-		// One GPU would divide by log2(1) = 0; it counts as the smallest size with a logarithm above 0.
-		return quantise(-wait(s, now) / float64(math.Log2(math.Max(gpus(milli), 1)+1)*seconds(j.est)))
+		// One GPU would divide by log2(1) = 0; it counts as two.
+		return quantise(-wait(s, now) / float64(math.Log2(math.Max(gpus(milli), 2))*seconds(j.est)))
 	case policy.ByF1:
 		return quantise(float64(math.Log10(seconds(j.est))*gpus(milli)) + float64(870*math.Log10(math.Max(float64(s.Submit)/1000, 1))))
 	case policy.ByMultifactor:

@@ -18,15 +18,27 @@ type queue struct {
 
 const none = int32(-1)
 
-// grow makes room for job numbers below n.
+// expect reserves memory for n job numbers, grow makes numbers below n usable.
+func (q *queue) expect(n int) {
+	reserve(&q.keys, n*q.terms)
+	reserve(&q.submit, n)
+	reserve(&q.est, n)
+	reserve(&q.minEst, n)
+	reserve(&q.left, n)
+	reserve(&q.right, n)
+}
+
 func (q *queue) grow(n int) {
-	for len(q.submit) < n {
-		q.keys = append(q.keys, make([]int64, q.terms)...)
-		q.submit = append(q.submit, 0)
-		q.est = append(q.est, 0)
-		q.minEst = append(q.minEst, 0)
-		q.left = append(q.left, none)
-		q.right = append(q.right, none)
+	if n > cap(q.submit) {
+		q.expect(max(n, 2*cap(q.submit)))
+	}
+	q.keys, q.submit, q.est, q.minEst = q.keys[:n*q.terms], q.submit[:n], q.est[:n], q.minEst[:n]
+	q.left, q.right = q.left[:n], q.right[:n]
+}
+
+func reserve[T any](s *[]T, n int) {
+	if cap(*s) < n {
+		*s = append(make([]T, 0, n), *s...)
 	}
 }
 

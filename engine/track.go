@@ -74,8 +74,12 @@ func (a ending) less(b ending) bool {
 // doubling (SEMANTICS 15). It depends on the facts and the time alone, so doing
 // it within a decision changes nothing that a replay would not.
 func (e *Engine) overruns(now workload.Time) {
+	late := now
+	if e.pol.PerEvent {
+		late-- // others that end at this very instant are not told yet
+	}
 	for i := range e.pools {
-		for p := &e.pools[i]; len(p.ends) > 0 && p.ends[0].at <= now; {
+		for p := &e.pools[i]; len(p.ends) > 0 && p.ends[0].at <= late; {
 			n := p.ends[0].job
 			j := &e.jobs[n]
 			d := max(j.end-j.since, 1)

@@ -101,7 +101,7 @@ func TestComputeByHand(t *testing.T) {
 	near(t, "idle cost", *m.IdleCost, 4*(1400./3600-fast)+(1400./3600-slow))
 	near(t, "kwh", *m.KWh, 1.5/1000*(500*fast+300*slow+100*(1400./3600-fast)+50*(1400./3600-slow)))
 
-	runs := c.Runs()
+	runs := c.Runs(r.End)
 	if len(runs.Parts) != 6 || runs.Dropped != 0 {
 		t.Errorf("run parts = %d (dropped %d), want 6: two of a's twice, one of b and c", len(runs.Parts), runs.Dropped)
 	}

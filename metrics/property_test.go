@@ -143,7 +143,7 @@ func (n *naive) compare(t *rapid.T, c *Collector) {
 	if byType != n.all[2] || byGroup != n.win[2] {
 		t.Errorf("by type %d, want %d; by group %d, want %d", byType, n.all[2], byGroup, n.win[2])
 	}
-	for _, p := range c.Runs().Parts {
+	for _, p := range c.Runs(0).Parts {
 		if n.c.sel.IsDefault() {
 			byRun += p.Milli * (p.End - p.Start)
 		}
@@ -152,7 +152,7 @@ func (n *naive) compare(t *rapid.T, c *Collector) {
 		t.Errorf("run parts hold %d, want %d", byRun, n.all[2])
 	}
 	var b Bin
-	if sr := c.Series(); sr != nil {
+	if sr := c.Series(0); sr != nil {
 		if len(sr.Bins) > c.series.limit {
 			t.Errorf("%d bins, limit %d", len(sr.Bins), c.series.limit)
 		}

@@ -108,9 +108,9 @@ func (s *runStore) trim() {
 	s.parts = s.parts[:s.limit]
 }
 
-// Runs returns who ran where so far, by start, runs still open included; nil if
-// none were to be kept.
-func (c *Collector) Runs() *Runs {
+// Runs returns who ran where up to end, by start, with runs still open then; nil
+// if none were to be kept.
+func (c *Collector) Runs(end workload.Time) *Runs {
 	if c.runs.limit <= 0 {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (c *Collector) Runs() *Runs {
 		if j.slot >= 0 {
 			place = c.open.slots[j.slot]
 		}
-		s.add(int32(i), j.start, c.prev.At, place, j.milli)
+		s.add(int32(i), j.start, max(end, c.prev.At), place, j.milli)
 	}
 	s.trim()
 	slices.SortFunc(s.parts, func(a, b RunPart) int {

@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"slices"
-
 	"github.com/escala-sched/escala/sim"
 	"github.com/escala-sched/escala/workload"
 )
@@ -118,10 +116,16 @@ func (s *seriesBuilder) double() {
 	s.width *= 2
 }
 
-// Series returns the run over time so far, nil if it was not to be kept.
-func (c *Collector) Series() *Series {
+// Series returns the run over time up to end, the last state continued; nil if
+// it was not to be kept.
+func (c *Collector) Series(end workload.Time) *Series {
 	if c.series.bins == nil {
 		return nil
 	}
-	return &Series{From: c.series.from, Width: c.series.width, Bins: slices.Clone(c.series.bins)}
+	s := c.series
+	s.bins = append(make([]Bin, 0, s.limit), s.bins...)
+	if end > c.prev.At {
+		s.add(&c.prev, max(c.prev.At, c.begin), end)
+	}
+	return &Series{From: s.from, Width: s.width, Bins: s.bins}
 }

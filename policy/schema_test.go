@@ -1,7 +1,9 @@
 package policy
 
 import (
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,6 +43,33 @@ func TestSchemaSaysWhatTheCodeReads(t *testing.T) {
 			if err := s.Check(root); err != nil {
 				t.Errorf("%s, %s: %v", name, form, err)
 			}
+		}
+	}
+}
+
+// The reference names every word, key and shipped policy.
+func TestReferenceIsComplete(t *testing.T) {
+	data, err := os.ReadFile("../docs/policies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := slices.Concat(yamlx.Keys(file{}), yamlx.Keys(fileWeights{}), termNames[:], blockingNames[:], decideNames[:], placerNames[:],
+		preemptNames[:], estimateNames[:], usageNames[:], Names())
+	for key := range termKeys {
+		words = append(words, key)
+	}
+	for _, w := range words {
+		if !strings.Contains(string(data), "`"+w+"`") {
+			t.Errorf("docs/policies.md does not explain `%s`", w)
+		}
+	}
+	for i, block := range strings.Split(string(data), "```yaml\n")[1:] {
+		text, _, _ := strings.Cut(block, "```")
+		if strings.Contains(text, "by: cel") {
+			continue // package celexpr reads this one
+		}
+		if _, err := Parse("policies.yaml", []byte(text)); err != nil {
+			t.Errorf("example %d of docs/policies.md: %v", i+1, err)
 		}
 	}
 }

@@ -30,7 +30,6 @@ type run struct {
 	faults *faults
 	// places of running jobs; kept only where nodes can fail.
 	places map[int32][]cluster.Grant
-	downBy map[int32]int
 	fact   fact.Fact
 	again  bool
 }
@@ -67,6 +66,7 @@ func newRun(o *Options) (*run, error) {
 		return nil, err
 	}
 	n := len(o.Workload.Jobs)
+	eng.Expect(n)
 	r := &run{o: o, jobs: o.Workload.Jobs, actual: o.Workload.Actual, eng: eng, fill: fill, wake: workload.Never,
 		state: make([]jobState, n), res: &Result{Jobs: make([]JobResult, n), Estimates: make([]workload.Span, n)}}
 	for i := range r.res.Jobs {
@@ -74,7 +74,7 @@ func newRun(o *Options) (*run, error) {
 		r.res.Jobs[i].State = Unstarted
 	}
 	if len(o.Cluster.Outages) > 0 || o.Faults.MTBF > 0 {
-		r.places, r.downBy = map[int32][]cluster.Grant{}, map[int32]int{}
+		r.places = map[int32][]cluster.Grant{}
 	}
 	kinds := map[string]eventKind{"down": nodeDown, "up": nodeUp, "drain": nodeDrain, "resume": nodeResume}
 	for _, x := range o.Cluster.Outages {

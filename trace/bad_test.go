@@ -34,7 +34,7 @@ func TestBadFiles(t *testing.T) {
 		"csv_kind.csv":           `csv_kind.csv:2: kind: unknown kind "cooking"; want training, batch-inference, quantization, realtime or interactive`,
 		"csv_circle.csv":         `csv_circle.csv: job "2" and "1" wait for each other; dependencies must not form a circle`,
 		"csv_after_unknown.csv":  `csv_after_unknown.csv: job "1" waits for "7", which is not in the workload`,
-		"csv_quote.csv":          `csv_quote.csv:3: broken quoting: extraneous or missing " in quoted-field; want fields quoted as in RFC 4180: "a ""b"" c"`,
+		"csv_quote.csv":          `csv_quote.csv:2: broken quoting: extraneous or missing " in quoted-field; want fields quoted as in RFC 4180: "a ""b"" c"`,
 		"csv_utf8.csv":           "csv_utf8.csv:2: bytes that are no UTF-8; want UTF-8 text",
 		"csv_huge.csv":           "csv_huge.csv:2: tasks x gpus is too large; want at most 2147483647 GPUs",
 

@@ -26,7 +26,7 @@ var timeSteps = []workload.Span{
 	91 * workload.Day, 182 * workload.Day, 364 * workload.Day,
 }
 
-// timeTicks marks about eight round times. With a calendar they are UTC dates
+// timeTicks marks up to a dozen round times. With a calendar they are UTC dates
 // and hours, without one the time since the beginning of the picture.
 func timeTicks(from, to, epoch workload.Time) []tick {
 	if to <= from {
@@ -34,7 +34,7 @@ func timeTicks(from, to, epoch workload.Time) []tick {
 	}
 	step := timeSteps[len(timeSteps)-1]
 	for _, s := range timeSteps {
-		if (to-from)/s <= 9 {
+		if (to-from)/s <= 12 {
 			step = s
 			break
 		}

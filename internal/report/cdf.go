@@ -9,7 +9,7 @@ func cdfFigure(c *Comparison) *figure {
 		Mark:    -1}
 	x := scale{from: 1, to: cdfEnd(c), log: true}
 	f.X = waitTicks(x)
-	f.Y = linearTicks(1, percent)
+	f.Y = linearTicks(1, func(v float64) string { return count(100*v) + " %" })
 	for i := range c.Policies {
 		p := &c.Policies[i]
 		if len(p.Metrics.WaitCDF) == 0 {

@@ -60,7 +60,7 @@ func demoWorkload(n int, size float64) *workload.Workload {
 	var at float64
 	for i := range n {
 		hour := math.Mod(at/3600, 24)
-		at += rng.ExpFloat64() * 330 / size / (0.45 + 1.1*math.Exp(-math.Pow((hour-14)/4.5, 2)))
+		at += rng.ExpFloat64() * 545 / size / (0.45 + 1.1*math.Exp(-math.Pow((hour-14)/4.5, 2)))
 		need := []int32{1, 1, 1, 1, 2, 2, 4, 8, 8, 16, 32}[rng.IntN(11)]
 		d := math.Exp(rng.NormFloat64()*1.7+8.1) * (1 + float64(need)/16)
 		team := teams[min(len(teams)-1, int(rng.ExpFloat64()*2.4))]
@@ -133,7 +133,7 @@ func (r rule) run(w *workload.Workload, s *cluster.Spec) Policy {
 		t.res.End = now
 	}
 	return Policy{Name: r.name, Description: r.about, Text: "name: " + r.name + "\n", Hash: fmt.Sprintf("%012x", len(r.about)*7919),
-		Estimates: "perfect", Metrics: metrics.Compute(t.c, w, t.res), Series: t.c.Series(), Runs: t.c.Runs()}
+		Estimates: "perfect", Metrics: metrics.Compute(t.c, w, t.res), Series: t.c.Series(t.res.End), Runs: t.c.Runs(t.res.End)}
 }
 
 func (t *toy) decide(now workload.Time) {

@@ -10,6 +10,16 @@ import (
 // least mean wait against the first, with median, p90 and occupancy beside the
 // mean, which never stands alone.
 func Finding(c *Comparison) string {
+	s := finding(c)
+	for i := range c.Policies {
+		if c.Policies[i].Metrics.Cut {
+			return s + " Runs were cut before their end, so waits are lower bounds."
+		}
+	}
+	return s
+}
+
+func finding(c *Comparison) string {
 	if len(c.Policies) == 0 {
 		return "No policy was run."
 	}

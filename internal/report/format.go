@@ -93,7 +93,7 @@ func duration(s float64) string {
 	case s == 0:
 		return "0 s"
 	case s < 9.95:
-		return strconv.FormatFloat(s, 'f', 1, 64) + " s"
+		return strings.TrimSuffix(strconv.FormatFloat(s, 'f', 1, 64), ".0") + " s"
 	case s < 59.5:
 		return strconv.FormatFloat(s, 'f', 0, 64) + " s"
 	case s < 3599.5:

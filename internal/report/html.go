@@ -215,21 +215,24 @@ func (c *Comparison) numbers() numbersTable {
 	return t
 }
 
-// best tells whether no other policy has a better figure and some have a worse one.
+// best tells whether no other policy has a better figure, and more than half
+// have a worse one: what nearly all share is no distinction.
 func (r *row) best(c *Comparison, i int) bool {
 	if r.better == 0 {
 		return false
 	}
 	mine := r.value(&c.Policies[i].Metrics)
-	unique := false
+	worse := 0
 	for k := range c.Policies {
 		d := (r.value(&c.Policies[k].Metrics) - mine) * float64(r.better)
 		if d > 0 {
 			return false
 		}
-		unique = unique || d < 0
+		if d < 0 {
+			worse++
+		}
 	}
-	return unique
+	return 2*worse > len(c.Policies)
 }
 
 // groupRows is how many teams the table of teams shows.
@@ -258,7 +261,7 @@ func (c *Comparison) groupTable() *textTable {
 		row := []string{name, count(float64(u.Jobs))}
 		for i := range c.Policies {
 			x := byName[i][u.Name]
-			row = append(row, duration(x.MeanWait)+" · "+duration(x.P90Wait)+" · "+percent(x.Delivered))
+			row = append(row, duration(x.P90Wait)+" · "+percent(x.Delivered))
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -106,7 +106,7 @@ func stepPath(sr *metrics.Series, value func(*metrics.Bin) float64, x, y scale, 
 // occupancyFigure is one strip per policy.
 func occupancyFigure(c *Comparison, s span) *figure {
 	f := &figure{ID: "occupancy", Title: "Occupancy over time",
-		Caption: "GPU-time assigned to jobs, of what was available. The grey line repeats the first policy.",
+		Caption: "GPU-time assigned to jobs, of what was available; each strip goes from 0 to 100 %. The grey line repeats the first policy.",
 		X:       timeTicks(s.from, s.to, c.Workload.Epoch), Mark: s.mark(c)}
 	y := scale{to: 1}
 	for i := range c.Policies {

@@ -204,7 +204,7 @@ if (P) {
     g.textAlign = 'center';
     g.strokeStyle = css('--faint');
     const steps = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2419200, 7862400, 31449600];
-    const step = steps.find((s) => (to - from) / s <= (narrow ? 4 : 9)) || 31449600;
+    const step = steps.find((s) => (to - from) / s <= (narrow ? 5 : 12)) || 31449600;
     const base = D.epoch === null ? 0 : -((D.epoch + P.from) / 1000);
     for (let t = base + Math.ceil((from - base) / step) * step; t <= to; t += step) {
       const x = xOf(t);

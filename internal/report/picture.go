@@ -13,7 +13,7 @@ import (
 const (
 	// pictureParts bounds the boxes of the node x time picture over all policies,
 	// so that the page stays small; the largest by GPU-time are kept.
-	pictureParts = 24_000
+	pictureParts = 36_000
 	// pictureNames bounds the length of a job's name in the page.
 	pictureNames = 60
 )

@@ -37,7 +37,9 @@ func (r *row) cellOf(c *Comparison, i int) cell {
 	if base, ok := r.get(&c.Policies[0].Metrics); i > 0 && ok {
 		var sign int
 		out.diff, sign = r.unit.difference(base, v)
-		out.good = sign * r.better
+		if !r.isBound(m) && !r.isBound(&c.Policies[0].Metrics) { // bounds say nothing about better or worse
+			out.good = sign * r.better
+		}
 	}
 	return out
 }

@@ -2,6 +2,8 @@ package celexpr
 
 import (
 	"errors"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,5 +60,29 @@ func TestExpressionErrorsPointIntoTheFile(t *testing.T) {
 				t.Errorf("error\n got %v\nwant %s and an excerpt", err, tc.want)
 			}
 		})
+	}
+}
+
+func TestExamplesOfTheReference(t *testing.T) {
+	data, err := os.ReadFile("../../docs/policies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	for _, block := range strings.Split(string(data), "```yaml\n")[1:] {
+		if text, _, _ := strings.Cut(block, "```"); strings.Contains(text, "by: cel") {
+			read++
+			if _, err := policy.Parse("policies.yaml", []byte(text)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if read == 0 {
+		t.Error("docs/policies.md has no example of an expression")
+	}
+	for _, name := range slices.Concat(numbers, texts, []string{labels}) {
+		if !strings.Contains(string(data), "`"+name+"`") {
+			t.Errorf("docs/policies.md does not explain `%s`", name)
+		}
 	}
 }
