@@ -216,7 +216,7 @@ func (f *Free) take(g *Grant) {
 	if !f.shut[i] {
 		f.milli -= int64(g.Count) * int64(g.Milli)
 	}
-	if g.Milli == 1000 {
+	if g.Milli == 1000 || g.GPUs == 0 {
 		f.setMask(i, f.mask[i]&^g.GPUs)
 		return
 	}
@@ -246,7 +246,7 @@ func (f *Free) give(g *Grant) {
 	if !f.shut[i] {
 		f.milli += int64(g.Count) * int64(g.Milli)
 	}
-	if g.Milli == 1000 {
+	if g.Milli == 1000 || g.GPUs == 0 {
 		f.setMask(i, f.mask[i]|g.GPUs)
 		return
 	}
@@ -411,19 +411,21 @@ func (f *Free) Intersect(o *Free) {
 	if o.left != nil && f.left == nil {
 		f.left = make([]int16, len(f.mask)*int(f.pool.MaxGPUs))
 	}
-	for i := range f.mask {
-		n := int32(i)
-		if f.cpu != nil {
-			f.cpu[i] = min(f.cpu[i], o.cpu[i])
+	for i, c := range o.cpu {
+		f.cpu[i] = min(f.cpu[i], c)
+	}
+	for i, m := range o.mem {
+		f.mem[i] = min(f.mem[i], m)
+	}
+	parts := f.left != nil
+	for i, m := range o.mask {
+		if f.mask[i]&^m != 0 || parts {
+			f.intersectParts(int32(i), o)
+			f.setMask(int32(i), f.mask[i]&m)
 		}
-		if f.mem != nil {
-			f.mem[i] = min(f.mem[i], o.mem[i])
-		}
-		if m := f.mask[i] & o.mask[i]; m != f.mask[i] || f.left != nil {
-			f.intersectParts(n, o)
-			f.setMask(n, m)
-		}
-		if o.shut[i] && !f.shut[i] {
+	}
+	for i, shut := range o.shut {
+		if shut && !f.shut[i] {
 			f.SetShut(f.pool.Nodes[i], true)
 		}
 	}
@@ -431,22 +433,24 @@ func (f *Free) Intersect(o *Free) {
 
 // intersectParts leaves of each GPU of node i what both have, and recounts the node's capacity.
 func (f *Free) intersectParts(i int32, o *Free) {
+	if f.left == nil {
+		if !f.shut[i] {
+			f.milli -= 1000 * int64(bits.OnesCount64(f.mask[i]&^o.mask[i]))
+		}
+		return
+	}
 	var was, is int64
 	for g := range bits.Len64(f.full[i]) {
 		a, b := f.Left(i, g), o.Left(i, g)
 		was += int64(a)
 		is += int64(min(a, b))
-		if f.left != nil {
-			at := &f.left[int(i)*int(f.pool.MaxGPUs)+g]
-			if *at = int16(min(a, b)); *at == 1000 {
-				*at = 0
-			}
+		at := &f.left[int(i)*int(f.pool.MaxGPUs)+g]
+		if *at = int16(min(a, b)); *at == 1000 {
+			*at = 0
 		}
 	}
 	if !f.shut[i] {
 		f.milli += is - was
 	}
-	if f.left != nil {
-		f.setPartial(i)
-	}
+	f.setPartial(i)
 }

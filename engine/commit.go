@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/escala-sched/escala/cluster"
@@ -175,8 +176,10 @@ func (e *Engine) settleClaims(pool int32) {
 		}
 		for k := range c.missing {
 			node := c.grants[k].Node
-			if got := c.missing[k] & f.Mask(e.layout.Local[node]); got != 0 {
-				f.Take([]cluster.Grant{cluster.WholeGrant(node, got)})
+			if got := obtainable(f, e.layout.Local[node], &c.grants[k]) & c.missing[k]; got != 0 {
+				g := cluster.WholeGrant(node, got)
+				g.Milli = c.grants[k].Milli
+				f.Take([]cluster.Grant{g})
 				c.missing[k] &^= got
 			}
 			if c.missing[k] != 0 {
@@ -188,6 +191,17 @@ func (e *Engine) settleClaims(pool int32) {
 			e.dirty = true
 		}
 	}
+}
+
+// obtainable is the part of a grant's GPUs that can be taken now.
+func obtainable(f *cluster.Free, at int32, g *cluster.Grant) uint64 {
+	if g.Milli == 1000 {
+		return g.GPUs & f.Mask(at)
+	}
+	if f.Left(at, bits.TrailingZeros64(g.GPUs)) >= g.Milli {
+		return g.GPUs
+	}
+	return 0
 }
 
 // dropClaim gives back what a claim has gathered.
@@ -204,7 +218,7 @@ func (e *Engine) dropClaim(n int32) {
 	for k := range c.grants {
 		g := c.grants[k]
 		g.GPUs &^= c.missing[k]
-		g.Count = cluster.WholeGrant(g.Node, g.GPUs).Count
+		g.Count = int32(bits.OnesCount64(g.GPUs))
 		f.Give([]cluster.Grant{g})
 	}
 	e.gauge.held -= c.milli

@@ -276,10 +276,13 @@ func (e *Engine) started(f *fact.Fact) error {
 	if err != nil {
 		return err
 	}
-	if j.state != starting {
+	switch j.state {
+	case starting:
+		j.state = running
+	case stopping: // it was told to stop on its way up; the stop is still to come
+	default:
 		return ErrUnknown
 	}
-	j.state = running
 	if f.At != j.since && e.predicts {
 		e.untrackEnd(f.Job)
 		j.since = f.At

@@ -291,9 +291,7 @@ func (e *Engine) giveSlot(d *decision, n int32, latest workload.Time) bool {
 	var best *slot
 	for k, pool := range shape.Pools {
 		dur := e.durationIn(j, pool, tasks)
-		if s := e.earliest(d, shape.Milli, pool, dur, limit, func(f *cluster.Free, buf []cluster.Grant) ([]cluster.Grant, bool) {
-			return e.placer.PlaceIn(f, shape, k, buf)
-		}); s != nil {
+		if s := e.earliest(shape, k, dur, limit); s != nil {
 			s.tasks, best, limit = tasks, s, s.at
 		}
 	}
@@ -310,40 +308,32 @@ func (e *Engine) giveSlot(d *decision, n int32, latest workload.Time) bool {
 // earliest finds the first time, before limit, from which the place is free for dur.
 // Steps that refuse by counting are jumped over; only where all steps of a window
 // pass is what they have in common searched for a place.
-func (e *Engine) earliest(d *decision, milli int64, pool int32, dur workload.Span, limit workload.Time,
-	fit func(*cluster.Free, []cluster.Grant) ([]cluster.Grant, bool)) *slot {
+func (e *Engine) earliest(shape *place.Shape, k int, dur workload.Span, limit workload.Time) *slot {
+	pool := shape.Pools[k]
 	steps := e.plan.steps[pool]
-	for i := 0; i < len(steps); {
-		at := steps[i].at
-		if at >= limit {
-			return nil
-		}
-		until := workload.Never
+	both := e.plan.between[pool]
+next:
+	for i := 0; i < len(steps) && steps[i].at < limit; {
+		at, until := steps[i].at, workload.Never
 		if dur < forever {
 			until = at + dur
 		}
-		last, blockedAt := i, -1
+		last := i
 		for m := i; m < len(steps) && steps[m].at < until; m++ {
-			last = m
-			if steps[m].free.Milli() < milli {
-				blockedAt = m
-				break
+			if last = m; !e.placer.MayFit(steps[m].free, shape, k) {
+				i = m + 1
+				continue next
 			}
 		}
-		if blockedAt >= 0 {
-			i = blockedAt + 1
-			continue
-		}
-		both := e.plan.between[pool]
 		both.CopyFrom(steps[i].free)
-		for m := i + 1; m <= last; m++ {
-			both.Intersect(steps[m].free)
-			if both.Milli() < milli {
-				break
+		for m := i + 1; m <= last && !e.layout.Counted(); m++ {
+			if both.Intersect(steps[m].free); !e.placer.MayFit(both, shape, k) {
+				i++
+				continue next
 			}
 		}
-		if g, ok := fit(both, nil); ok {
-			return &slot{at: at, until: until, pool: pool, milli: milli, grants: g}
+		if g, ok := e.placer.PlaceIn(both, shape, k, nil); ok {
+			return &slot{at: at, until: until, pool: pool, milli: shape.Milli, grants: g}
 		}
 		i++
 	}

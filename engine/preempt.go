@@ -351,7 +351,7 @@ func (e *Engine) evict(d *decision, s *place.Shape, k int, n int32, v []victim) 
 		to := len(d.arena)
 		for _, g := range hold.Place {
 			now := g
-			now.GPUs &= f.Mask(e.layout.Local[g.Node])
+			now.GPUs = obtainable(f, e.layout.Local[g.Node], &g)
 			now.Count = int32(bits.OnesCount64(now.GPUs))
 			d.arena = append(d.arena, now)
 		}

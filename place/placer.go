@@ -15,6 +15,9 @@ type Placer struct {
 	level       int
 	scorer      scorer
 	scratch     []cluster.Grant
+	// trial and once are room for placing by score.
+	trial []cluster.Grant
+	once  scoreMemo
 }
 
 // New returns a placer; an error says why the rule means nothing on that cluster.
@@ -42,7 +45,7 @@ func New(l *cluster.Layout, rule policy.Placement) (*Placer, error) {
 // Place finds a place for the shape and appends its grants to buf. On a cluster
 // without nodes there are no grants and ok alone counts. pool is where it lies.
 func (p *Placer) Place(frees []*cluster.Free, s *Shape, buf []cluster.Grant) (grants []cluster.Grant, pool int32, ok bool) {
-	if p.scorer != nil && len(s.Pools) > 0 && p.scorable(s) {
+	if p.scorable(s) {
 		return p.placeByScore(frees, s, buf)
 	}
 	for k, pl := range s.Pools {
@@ -88,6 +91,9 @@ func (p *Placer) FitsIn(f *cluster.Free, s *Shape, k int) bool {
 	return ok
 }
 
+// MayFit refuses by counting: "no" is certain, "yes" is not.
+func (p *Placer) MayFit(f *cluster.Free, s *Shape, k int) bool { return p.countFits(f, s, s.cuts[k]) }
+
 // countFits refuses by counting: "no" is certain, "yes" only for plain shapes.
 func (p *Placer) countFits(f *cluster.Free, s *Shape, c Cut) bool {
 	switch {
@@ -122,6 +128,9 @@ func (p *Placer) placeIn(f *cluster.Free, s *Shape, k int, buf []cluster.Grant) 
 // PlaceIn finds a place in the shape's k-th pool when that is filled as f says.
 // Like FitsIn it remembers nothing.
 func (p *Placer) PlaceIn(f *cluster.Free, s *Shape, k int, buf []cluster.Grant) ([]cluster.Grant, bool) {
+	if p.scorable(s) {
+		return p.scoreOnce(f, s, k, buf)
+	}
 	return p.placeIn(f, s, k, buf)
 }
 

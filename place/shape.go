@@ -29,6 +29,8 @@ type Shape struct {
 	memo  []memo
 	// min is the shape of the smallest gang of an elastic need, nil for a rigid one.
 	sizes []*Shape
+	// asked: placement fgd has counted it at least once.
+	asked bool
 }
 
 // memo is what is known of a shape in one pool. Each fact about it is void when

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/engine"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/policy"
 	"github.com/escala-sched/escala/workload"
@@ -20,6 +21,8 @@ type Options struct {
 	Faults Faults
 	// Observers see every fact, action and instant, in order.
 	Observers []Observer
+	// Probe, if set, may look at the engine after each instant; it must not change it.
+	Probe func(now workload.Time, e *engine.Engine)
 	// Progress, if set, is called now and then with the number of jobs that have ended.
 	Progress func(done, total int)
 }

@@ -162,6 +162,9 @@ func (r *run) instant() error {
 	if err := r.decide(); err != nil {
 		return err
 	}
+	if r.o.Probe != nil {
+		r.o.Probe(r.now, r.eng)
+	}
 	if len(r.o.Observers) > 0 {
 		g := r.eng.Gauge()
 		out := Gauge{At: r.now, Installed: g.Installed, Available: g.Available, Assigned: g.Assigned, Held: g.Held,

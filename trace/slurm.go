@@ -61,9 +61,9 @@ type sacct struct {
 	*builder
 	col map[string]int
 	rec []string
-	// elapsed past the limit, arrays and so on are counted for the notes.
+	// pastLimit and noMemory count jobs for the notes.
 	pastLimit, noMemory int
-	// sharedPer is reused for each distinct list.
+	// lists remembers what each TRES list tells: a log has few different ones.
 	lists map[string]gpusTold
 }
 

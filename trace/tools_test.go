@@ -77,6 +77,17 @@ func TestGenerate(t *testing.T) {
 	if info.MaxGPUs != 128 || info.Users < 50 || len(info.Teams) != genTeams {
 		t.Errorf("max %d GPUs, %d users, %d teams", info.MaxGPUs, info.Users, len(info.Teams))
 	}
+	var mean float64
+	for seed := range uint64(20) {
+		w, err := Generate(GenOptions{Jobs: 20_000, Nodes: 128, GPUsPerNode: 8, Load: 0.5, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mean += *Describe(w, 1024).Load / 20
+	}
+	if mean < 0.48 || mean > 0.52 {
+		t.Errorf("mean load of 20 seeds %.3f, want 0.5", mean)
+	}
 	for i := 1; i < len(w.Jobs); i++ {
 		if w.Jobs[i].Submit <= w.Jobs[i-1].Submit {
 			t.Fatal("submissions are not distinct")
@@ -155,6 +166,9 @@ func TestReadOpenbNodes(t *testing.T) {
 	}
 	if n := spec.Nodes[0]; n.Name != "a" || n.GPUType != "P100" || n.GPUs != 2 || n.CPU != 64000 || n.Memory != 262144 {
 		t.Errorf("node %+v", n)
+	}
+	if !IsOpenbNodes([]byte(head)) || IsOpenbNodes([]byte("nodes:\n- name: a\n")) {
+		t.Error("node lists are not told from other clusters")
 	}
 	bad := map[string]string{
 		head:                                     "no nodes in the file",

@@ -166,3 +166,32 @@ func TestByteOrderMark(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestQuotedEqualsPlain: the fast scanner and the one for quoted files read the same.
+func TestQuotedEqualsPlain(t *testing.T) {
+	for _, name := range []string{"plain.csv", "all_columns.csv", "windows.csv"} {
+		data, err := os.ReadFile(filepath.Join("testdata", "samples", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var quoted strings.Builder
+		for line := range strings.Lines(string(data)) {
+			if text := strings.TrimRight(line, "\r\n"); text != "" && text[0] != '#' {
+				line = `"` + strings.ReplaceAll(text, ",", `","`) + "\"\n"
+			}
+			quoted.WriteString(line)
+		}
+		plain, err := ReadBytes(name, data, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		slow, err := ReadBytes(name, []byte(quoted.String()), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		slow.Hash = plain.Hash
+		if diff := cmp.Diff(plain, slow); diff != "" {
+			t.Errorf("%s (-plain +quoted):\n%s", name, diff)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -85,29 +86,23 @@ func (w *Workload) Drop(cause, where string) {
 
 // Sort orders the jobs by submission, keeping input order among equals.
 func (w *Workload) Sort() {
-	if slices.IsSortedFunc(w.Jobs, func(a, b Job) int { return cmpTime(a.Submit, b.Submit) }) {
+	sorted := true
+	for i := 1; i < len(w.Jobs) && sorted; i++ {
+		sorted = w.Jobs[i-1].Submit <= w.Jobs[i].Submit
+	}
+	if sorted {
 		return
 	}
 	idx := make([]int32, len(w.Jobs))
 	for i := range idx {
 		idx[i] = int32(i)
 	}
-	slices.SortStableFunc(idx, func(a, b int32) int { return cmpTime(w.Jobs[a].Submit, w.Jobs[b].Submit) })
+	slices.SortStableFunc(idx, func(a, b int32) int { return cmp.Compare(w.Jobs[a].Submit, w.Jobs[b].Submit) })
 	jobs, actual := make([]Job, len(idx)), make([]Actual, len(idx))
 	for i, j := range idx {
 		jobs[i], actual[i] = w.Jobs[j], w.Actual[j]
 	}
 	w.Jobs, w.Actual = jobs, actual
-}
-
-func cmpTime(a, b Time) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // Check returns the first thing that makes the workload unusable: a need that

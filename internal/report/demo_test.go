@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
@@ -137,7 +138,7 @@ func (r rule) run(w *workload.Workload, s *cluster.Spec) Policy {
 }
 
 func (t *toy) decide(now workload.Time) {
-	slices.SortStableFunc(t.waiting, func(a, b int32) int { return int(math.Copysign(1, t.rank(a, now)-t.rank(b, now))) })
+	slices.SortStableFunc(t.waiting, func(a, b int32) int { return cmp.Compare(t.key(a), t.key(b)) })
 	rest := t.waiting[:0:0]
 	for i, j := range t.waiting {
 		p := t.fit(t.w.Jobs[j].Need.GPUs)
@@ -156,8 +157,6 @@ func (t *toy) decide(now workload.Time) {
 	}
 	t.waiting = rest
 }
-
-func (t *toy) rank(j int32, _ workload.Time) float64 { return t.key(j) }
 
 // evict stops longer jobs until j fits.
 func (t *toy) evict(j int32, now workload.Time, rest *[]int32) []fact.Grant {

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/escala-sched/escala/cluster"
 )
 
 // writePage names a file that the demo page is written to, for looking at.
@@ -72,8 +74,14 @@ func TestHTMLWithoutPictures(t *testing.T) {
 	}
 	checkPage(t, b.String())
 	c.Policies = c.Policies[:1]
+	c.Cluster = &cluster.Spec{Name: "pool:176", Count: 176}
+	b.Reset()
 	if err := WriteHTML(&b, c); err != nil {
 		t.Fatal(err)
+	}
+	checkPage(t, b.String())
+	if !strings.Contains(b.String(), "one pool of GPUs without nodes") {
+		t.Error("the page does not say why there is no picture")
 	}
 }
 

@@ -1,0 +1,167 @@
+package journal
+
+import (
+	"math/bits"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/escala-sched/escala/fact"
+)
+
+// Lines are written by hand: a simulation writes millions of them.
+
+// number appends a field whose key comes with its comma and quotes.
+func number(b []byte, key string, v int64) []byte {
+	return strconv.AppendInt(append(b, key...), v, 10)
+}
+
+// nonZero appends a field unless it is 0, which is then its default.
+func nonZero(b []byte, key string, v int64) []byte {
+	if v == 0 {
+		return b
+	}
+	return number(b, key, v)
+}
+
+// text appends a field unless it is empty.
+func text(b []byte, key, v string) []byte {
+	if v == "" {
+		return b
+	}
+	return appendString(append(b, key...), v)
+}
+
+// word appends a field whose value needs no escapes.
+func word(b []byte, key, v string) []byte {
+	return append(append(append(b, key...), v...), '"')
+}
+
+// appendString appends s as a JSON string. Bytes that are no UTF-8 become U+FFFD.
+func appendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		n := 1
+		if c >= utf8.RuneSelf {
+			var r rune
+			if r, n = utf8.DecodeRuneInString(s[i:]); r != utf8.RuneError || n > 1 {
+				i += n
+				continue
+			}
+		}
+		b = append(b, s[from:i]...)
+		switch {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c < ' ':
+			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		default:
+			b = append(b, "\ufffd"...)
+		}
+		i += n
+		from = i
+	}
+	return append(append(b, s[from:]...), '"')
+}
+
+const hex = "0123456789abcdef"
+
+func appendFact(b []byte, f *fact.Fact) []byte {
+	b = number(b, `{"t":`, f.At)
+	b = word(b, `,"fact":"`, f.Kind.String())
+	switch f.Kind {
+	case fact.NodeDown, fact.NodeUp, fact.NodeDrained, fact.NodeResumed:
+		b = number(b, `,"node":`, int64(f.Node))
+		return append(b, '}', '\n')
+	case fact.JobSubmitted:
+		b = number(b, `,"job":`, int64(f.Job))
+		b = nonZero(b, `,"est":`, f.Estimate)
+		b = appendJob(append(b, `,"spec":`...), f.Submitted)
+		return append(b, '}', '\n')
+	case fact.JobCancelled:
+		b = number(b, `,"job":`, int64(f.Job))
+		return append(b, '}', '\n')
+	}
+	b = number(b, `,"job":`, int64(f.Job))
+	b = number(b, `,"try":`, int64(f.Attempt))
+	switch f.Kind {
+	case fact.StartFailed:
+		if f.Node >= 0 {
+			b = number(b, `,"node":`, int64(f.Node))
+		}
+	case fact.JobFinished:
+		if f.Outcome != 0 {
+			b = word(b, `,"outcome":"`, f.Outcome.String())
+		}
+	case fact.JobStopped:
+		if f.Cause != fact.CauseNone {
+			b = word(b, `,"cause":"`, f.Cause.String())
+		}
+	}
+	b = nonZero(b, `,"kept":`, f.Kept)
+	b = nonZero(b, `,"lost":`, f.Lost)
+	b = nonZero(b, `,"restart":`, f.Restart)
+	return append(b, '}', '\n')
+}
+
+func appendTimer(b []byte, at int64) []byte {
+	return append(number(b, `{"t":`, at), `,"fact":"timer"}`+"\n"...)
+}
+
+func appendAction(b []byte, a *fact.Action) []byte {
+	b = number(b, `{"t":`, a.At)
+	b = word(b, `,"do":"`, a.Do.String())
+	b = number(b, `,"job":`, int64(a.Job))
+	b = nonZero(b, `,"try":`, int64(a.Attempt))
+	if a.For >= 0 {
+		b = number(b, `,"for":`, int64(a.For))
+	}
+	b = nonZero(b, `,"tasks":`, int64(a.Tasks))
+	b = nonZero(b, `,"gpus":`, int64(a.Count))
+	b = nonZero(b, `,"until":`, a.Until)
+	if len(a.Place) > 0 {
+		b = appendPlace(append(b, `,"place":[`...), a.Place)
+	}
+	r := &a.Reason
+	if r.Code != 0 {
+		b = word(b, `,"why":"`, r.Code.String())
+	}
+	if r.For >= 0 {
+		b = number(b, `,"why_job":`, int64(r.For))
+	}
+	b = nonZero(b, `,"have":`, int64(r.Have))
+	b = nonZero(b, `,"want":`, int64(r.Want))
+	b = nonZero(b, `,"block":`, int64(r.Block))
+	b = nonZero(b, `,"why_until":`, r.Until)
+	return append(b, '}', '\n')
+}
+
+// appendPlace writes each grant as [node, "set of GPUs", milli, cpu, memory,
+// count], without the trailing elements that are at their defaults.
+func appendPlace(b []byte, place []fact.Grant) []byte {
+	for i := range place {
+		g := &place[i]
+		b = append(b, '[')
+		b = strconv.AppendInt(b, int64(g.Node), 10)
+		b = append(b, ',', '"')
+		b = strconv.AppendUint(b, g.GPUs, 16)
+		b = append(b, '"')
+		rest := [...]int64{int64(g.Milli), g.CPU, g.Memory, int64(g.Count)}
+		usual := [...]int64{1000, 0, 0, int64(bits.OnesCount64(g.GPUs))}
+		n := len(rest)
+		for n > 0 && rest[n-1] == usual[n-1] {
+			n--
+		}
+		for _, v := range rest[:n] {
+			b = strconv.AppendInt(append(b, ','), v, 10)
+		}
+		b = append(b, ']', ',')
+	}
+	b[len(b)-1] = ']'
+	return b
+}

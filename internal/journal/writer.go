@@ -1,0 +1,150 @@
+package journal
+
+import (
+	"crypto/sha256"
+	encodehex "encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/internal/atomicfile"
+	"github.com/escala-sched/escala/sim"
+)
+
+// chunk is how much is gathered before it is hashed and written.
+const chunk = 1 << 20
+
+// Writer writes a journal. It observes a run; the first failure stops it and is
+// told by Close.
+type Writer struct {
+	out   io.Writer
+	file  *atomicfile.File
+	buf   []byte
+	sum   hash.Hash
+	lines int64
+	// told: this instant has a line already.
+	told bool
+	err  error
+	done bool
+}
+
+var _ sim.Observer = (*Writer)(nil)
+
+// NewWriter begins a journal on out.
+func NewWriter(out io.Writer, h *Header) (*Writer, error) {
+	w := &Writer{out: out, sum: sha256.New(), buf: make([]byte, 0, chunk+4096)}
+	var err error
+	w.buf, err = h.appendTo(w.buf)
+	w.lines++
+	return w, err
+}
+
+// Create begins a journal in a file, which appears when Close succeeds.
+func Create(path string, h *Header) (*Writer, error) {
+	f, err := atomicfile.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	w, err := NewWriter(f, h)
+	if err != nil {
+		f.Abort()
+		return nil, err
+	}
+	w.file = f
+	return w, nil
+}
+
+// Fact writes a fact down.
+func (w *Writer) Fact(f *fact.Fact) {
+	if w.told = true; w.ready() {
+		if f.Kind == fact.JobSubmitted && f.Submitted == nil || f.Kind.String() == "" {
+			w.err = fmt.Errorf("journal: line %d would be a fact that says nothing", w.lines+1)
+			return
+		}
+		w.buf = appendFact(w.buf, f)
+		w.lines++
+	}
+}
+
+// Action writes an action down, below a timer line where no fact led to it.
+func (w *Writer) Action(a *fact.Action) {
+	if !w.ready() {
+		return
+	}
+	if !w.told {
+		w.timer(a.At)
+	}
+	w.buf = appendAction(w.buf, a)
+	w.lines++
+}
+
+// Instant ends an instant. One without a fact was a decision that time alone led to.
+func (w *Writer) Instant(g *sim.Gauge) {
+	if !w.told && w.ready() {
+		w.timer(g.At)
+	}
+	w.told = false
+}
+
+func (w *Writer) timer(at int64) {
+	w.buf = appendTimer(w.buf, at)
+	w.lines++
+	w.told = true
+}
+
+// ready tells whether to go on, and makes room.
+func (w *Writer) ready() bool {
+	if len(w.buf) >= chunk {
+		w.flush()
+	}
+	return w.err == nil
+}
+
+func (w *Writer) flush() {
+	if w.err != nil {
+		return
+	}
+	w.sum.Write(w.buf)
+	if _, err := w.out.Write(w.buf); err != nil {
+		w.err = fmt.Errorf("journal: %w", err)
+	}
+	w.buf = w.buf[:0]
+}
+
+// Close writes what is left. A file made by Create takes its name; after any
+// failure it is removed instead.
+func (w *Writer) Close() error {
+	if w.done {
+		return errors.New("journal: closed or aborted before")
+	}
+	w.flush()
+	w.done = true
+	if w.file == nil {
+		return w.err
+	}
+	if w.err != nil {
+		w.file.Abort()
+	} else if err := w.file.Commit(); err != nil {
+		w.err = fmt.Errorf("journal: %w", err)
+	}
+	return w.err
+}
+
+// Abort throws the journal away. It does nothing after Close, so that it can be deferred.
+func (w *Writer) Abort() {
+	if w.done {
+		return
+	}
+	w.done = true
+	if w.file != nil {
+		w.file.Abort()
+	}
+}
+
+// Lines is the number of lines so far, the header included.
+func (w *Writer) Lines() int64 { return w.lines }
+
+// Hash is the SHA-256 of all bytes, in hex. It is final after Close.
+func (w *Writer) Hash() string { return encodehex.EncodeToString(w.sum.Sum(nil)) }

@@ -1,0 +1,427 @@
+package sim_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/engine"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/policy"
+	"github.com/escala-sched/escala/sim"
+	"github.com/escala-sched/escala/workload"
+	"golang.org/x/tools/txtar"
+)
+
+// TestCases runs the scenario files of testdata/cases: small stories with one
+// right answer. Their language is described in testdata/cases/README.md.
+func TestCases(t *testing.T) {
+	files, err := filepath.Glob("testdata/cases/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenario files: %v", err)
+	}
+	for _, f := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(f), ".txtar"), func(t *testing.T) {
+			c := readCase(t, f)
+			for _, p := range c.policies {
+				t.Run(p.Name, func(t *testing.T) { c.run(t, p) })
+			}
+		})
+	}
+}
+
+type scenario struct {
+	unit     workload.Span
+	cluster  *cluster.Spec
+	policies []*policy.Policy
+	work     workload.Workload
+	assume   sim.Assumptions
+	expect   []expectation
+}
+
+type expectation struct {
+	line  int
+	words []string
+}
+
+func readCase(t *testing.T, file string) *scenario {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ar := txtar.Parse(data)
+	files := map[string][]byte{}
+	for _, f := range ar.Files {
+		files[f.Name] = f.Data
+	}
+	c := &scenario{unit: workload.Minute, assume: sim.Assumptions{Checkpoint: -1}}
+	c.work.Name = filepath.Base(file)
+	s := bufio.NewScanner(strings.NewReader(string(ar.Comment)))
+	for n := 1; s.Scan(); n++ {
+		text, _, _ := strings.Cut(s.Text(), "#")
+		w := strings.Fields(text)
+		if len(w) == 0 {
+			continue
+		}
+		if err := c.line(n, w, files); err != nil {
+			t.Fatalf("%s:%d: %v", file, n, err)
+		}
+	}
+	c.work.Sort()
+	if err := c.work.Check(); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return c
+}
+
+func (c *scenario) line(n int, w []string, files map[string][]byte) (err error) {
+	switch w[0] {
+	case "unit":
+		c.unit = map[string]workload.Span{"s": workload.Second, "min": workload.Minute, "h": workload.Hour}[w[1]]
+	case "cluster":
+		var ok bool
+		if c.cluster, ok, err = cluster.ParseShort(w[1]); !ok {
+			c.cluster, err = cluster.ParseYAML(w[1], files[w[1]])
+		}
+	case "policy":
+		for _, ref := range w[1:] {
+			var p *policy.Policy
+			if data, ok := files[ref]; ok {
+				p, err = policy.Parse(ref, data)
+			} else {
+				p, err = policy.Resolve(ref)
+			}
+			if err != nil {
+				return err
+			}
+			c.policies = append(c.policies, p)
+		}
+	case "assume":
+		for _, kv := range w[1:] {
+			k, v, _ := strings.Cut(kv, "=")
+			d, err := c.time(v)
+			if err != nil {
+				return err
+			}
+			switch k {
+			case "checkpoint":
+				c.assume.Checkpoint = d
+			case "restart":
+				c.assume.RestartCost = d
+			case "grace":
+				c.assume.Grace = d
+			case "latency":
+				c.assume.StartLatency = d
+			default:
+				return fmt.Errorf("unknown assumption %q", k)
+			}
+		}
+	case "job":
+		return c.job(w[1], 0, w[2:])
+	case "jobs": // jobs NAME FROM..TO key=first+step ...
+		from, to, ok := strings.Cut(w[2], "..")
+		a, err1 := strconv.Atoi(from)
+		b, err2 := strconv.Atoi(to)
+		if !ok || err1 != nil || err2 != nil {
+			return fmt.Errorf("range %q; want FROM..TO", w[2])
+		}
+		for i := a; i <= b; i++ {
+			if err := c.job(w[1]+strconv.Itoa(i), i-a, w[3:]); err != nil {
+				return err
+			}
+		}
+	default:
+		c.expect = append(c.expect, expectation{n, w})
+	}
+	return err
+}
+
+func (c *scenario) time(s string) (workload.Time, error) {
+	f, err := strconv.ParseFloat(s, 64)
+	return workload.Time(f * float64(c.unit)), err
+}
+
+func (c *scenario) job(name string, i int, kvs []string) error {
+	j := workload.Job{ID: name}
+	a := workload.Actual{Start: workload.Unknown, End: workload.Unknown}
+	for _, kv := range kvs {
+		k, v, ok := strings.Cut(kv, "=")
+		if !ok {
+			return fmt.Errorf("%q; want key=value", kv)
+		}
+		step := 0.0
+		if first, add, ok := strings.Cut(v, "+"); ok {
+			v = first
+			var err error
+			if step, err = strconv.ParseFloat(add, 64); err != nil {
+				return err
+			}
+		}
+		f, numErr := strconv.ParseFloat(v, 64)
+		f += step * float64(i)
+		d := workload.Time(f * float64(c.unit))
+		switch k {
+		case "submit":
+			j.Submit = d
+		case "dur":
+			a.Duration = d
+		case "estimate":
+			j.Estimate = d
+		case "cancel":
+			a.CancelAfter = d
+		case "checkpoint":
+			j.Contract.CheckpointInterval = d
+		case "gpus":
+			j.Need.GPUs = int32(f)
+		case "tasks":
+			j.Need.Tasks = int32(f)
+		case "min":
+			j.Need.MinTasks = int32(f)
+		case "max":
+			j.Need.MaxTasks = int32(f)
+		case "milli":
+			j.Need.Milli = int32(f)
+		case "cores":
+			j.Need.CPU = int64(f * 1000)
+		case "priority":
+			j.Priority = int64(f)
+		case "type":
+			j.Need.GPUTypes, numErr = v, nil
+		case "within":
+			j.Need.Within, numErr = v, nil
+		case "node":
+			j.Need.Nodes, numErr = v, nil
+		case "team":
+			j.Team, numErr = v, nil
+		case "after":
+			j.After, numErr = append(j.After, workload.Dependency{Job: v}), nil
+		case "after-ok":
+			j.After, numErr = append(j.After, workload.Dependency{Job: v, When: workload.AfterOK}), nil
+		case "outcome":
+			a.Outcome, _ = workload.ParseOutcome(v)
+			numErr = nil
+		default:
+			return fmt.Errorf("unknown key %q", k)
+		}
+		if numErr != nil {
+			return fmt.Errorf("%q: %w", kv, numErr)
+		}
+	}
+	c.work.Jobs, c.work.Actual = append(c.work.Jobs, j), append(c.work.Actual, a)
+	return nil
+}
+
+// story records what the expectations ask for.
+type story struct {
+	starts   []fact.Action
+	stops    int
+	promises []fact.Action
+	refused  map[int32]fact.Reason
+	places   map[int32][]cluster.Grant
+}
+
+func (s *story) Fact(*fact.Fact)    {}
+func (s *story) Instant(*sim.Gauge) {}
+func (s *story) Action(a *fact.Action) {
+	switch a.Do {
+	case fact.Start:
+		s.starts = append(s.starts, *a)
+		s.places[a.Job] = append([]cluster.Grant(nil), a.Place...)
+	case fact.Stop:
+		s.stops++
+	case fact.Reserve:
+		s.promises = append(s.promises, *a)
+	case fact.Refuse:
+		s.refused[a.Job] = a.Reason
+	}
+}
+
+func (c *scenario) run(t *testing.T, p *policy.Policy) {
+	number := map[string]int32{}
+	for i := range c.work.Jobs {
+		number[c.work.Jobs[i].ID] = int32(i)
+	}
+	st := &story{refused: map[int32]fact.Reason{}, places: map[int32][]cluster.Grant{}}
+	legal := newLegal(t, c.cluster, &c.work)
+	whys := map[int]fact.Reason{}
+	var sets int64
+	probe := func(now workload.Time, e *engine.Engine) {
+		for i, x := range c.expect {
+			if x.words[0] == "why" { // why NAME at TIME code ...
+				if at, _ := c.time(x.words[3]); now <= at {
+					if r, ok := e.Why(number[x.words[1]]); ok {
+						whys[i] = r
+					}
+				}
+			}
+		}
+		sets = e.VictimSets()
+	}
+	res, err := sim.Run(context.Background(), sim.Options{Workload: &c.work, Cluster: c.cluster, Policy: p,
+		Assume: c.assume, Observers: []sim.Observer{st, legal}, Probe: probe})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range c.expect {
+		fail := func(format string, args ...any) {
+			t.Helper()
+			t.Errorf("line %d: %s: %s", x.line, strings.Join(x.words, " "), fmt.Sprintf(format, args...))
+		}
+		w := x.words
+		if only, ok := strings.CutPrefix(w[0], "@"); ok { // @policy expectation: for that policy alone
+			if only != p.Name {
+				continue
+			}
+			w = w[1:]
+		}
+		switch w[0] {
+		case "starts": // starts NAME[..TO] TIME[+STEP] [END]
+			c.checkStarts(fail, res, number, w)
+		case "never": // never NAME code [have want]
+			n := number[w[1]]
+			r, ok := st.refused[n]
+			if !ok || r.Code.String() != w[2] || res.Jobs[n].FirstStart != workload.Unknown {
+				fail("got %+v (refused %v)", r, ok)
+			} else if len(w) > 3 && (strconv.Itoa(int(r.Have)) != w[3] || strconv.Itoa(int(r.Want)) != w[4]) {
+				fail("got have %d want %d", r.Have, r.Want)
+			}
+		case "evictions":
+			if strconv.Itoa(st.stops) != w[1] {
+				fail("got %d", st.stops)
+			}
+		case "promised": // promised NAME DATE at TIME
+			date, _ := c.time(w[2])
+			at, _ := c.time(w[4])
+			got := workload.Unknown
+			for _, a := range st.promises {
+				if a.Job == number[w[1]] && a.At <= at {
+					got = a.Until
+				}
+			}
+			if got != date {
+				fail("got %v", float64(got)/float64(c.unit))
+			}
+		case "lost": // lost NAME WORK RESTART, in GPU-units
+			j := &res.Jobs[number[w[1]]]
+			work, _ := c.time(w[2])
+			restart, _ := c.time(w[3])
+			if j.Lost != work*1000 || j.Restart != restart*1000 {
+				fail("got %v and %v", float64(j.Lost)/1000/float64(c.unit), float64(j.Restart)/1000/float64(c.unit))
+			}
+		case "why":
+			r := whys[i]
+			got := fmt.Sprintf("%s have %d want %d block %d", r.Code, r.Have, r.Want, r.Block)
+			if want := strings.Join(w[4:], " "); !strings.HasPrefix(got, want) {
+				fail("got %s", got)
+			}
+		case "started": // started NAME TIMES
+			if got := res.Jobs[number[w[1]]].Starts; strconv.Itoa(int(got)) != w[2] {
+				fail("got %d", got)
+			}
+		case "on": // on NAME NODE NODE ...
+			var got []string
+			for _, g := range st.places[number[w[1]]] {
+				got = append(got, c.cluster.Nodes[g.Node].Name)
+			}
+			if strings.Join(got, " ") != strings.Join(w[2:], " ") {
+				fail("got %v", got)
+			}
+		case "one-place": // one-place LEVEL NAME: all in one place of the level, alone there at its start
+			c.checkPlace(fail, st, number, w)
+		case "workers": // workers NAME N
+			if got := res.Jobs[number[w[1]]].Tasks; strconv.Itoa(int(got)) != w[2] {
+				fail("got %d", got)
+			}
+		case "victim-sets":
+			if strconv.Itoa(int(sets)) != w[1] {
+				fail("got %d", sets)
+			}
+		case "makespan":
+			end, _ := c.time(w[1])
+			var last workload.Time
+			for i := range res.Jobs {
+				last = max(last, res.Jobs[i].Finish)
+			}
+			if last != end {
+				fail("got %v", float64(last)/float64(c.unit))
+			}
+		default:
+			fail("unknown expectation")
+		}
+	}
+}
+
+func (c *scenario) checkStarts(fail func(string, ...any), res *sim.Result, number map[string]int32, w []string) {
+	names := []string{w[1]}
+	if prefix, span, ok := strings.Cut(w[1], ":"); ok { // s:16..23
+		names = nil
+		from, to, _ := strings.Cut(span, "..")
+		a, _ := strconv.Atoi(from)
+		b, _ := strconv.Atoi(to)
+		for i := a; i <= b; i++ {
+			names = append(names, prefix+strconv.Itoa(i))
+		}
+	}
+	first, step, _ := strings.Cut(w[2], "+")
+	f, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		fail("%v", err)
+		return
+	}
+	add, _ := strconv.ParseFloat(step, 64)
+	for i, name := range names {
+		n, ok := number[name]
+		if !ok {
+			fail("no job %q", name)
+			return
+		}
+		want := workload.Time((f + add*float64(i)) * float64(c.unit))
+		if got := res.Jobs[n].FirstStart; got != want {
+			fail("%s starts at %v", name, float64(got)/float64(c.unit))
+			return
+		}
+		if len(w) > 3 {
+			if end, _ := c.time(w[3]); res.Jobs[n].Finish != end {
+				fail("%s ends at %v", name, float64(res.Jobs[n].Finish)/float64(c.unit))
+			}
+		}
+	}
+}
+
+func (c *scenario) checkPlace(fail func(string, ...any), st *story, number map[string]int32, w []string) {
+	level := -1
+	for i, l := range c.cluster.Levels {
+		if l == w[1] {
+			level = i
+		}
+	}
+	places := map[string]bool{}
+	for _, name := range w[2:] {
+		prefix, span, ranged := strings.Cut(name, ":")
+		names := []string{name}
+		if ranged {
+			names = nil
+			from, to, _ := strings.Cut(span, "..")
+			a, _ := strconv.Atoi(from)
+			b, _ := strconv.Atoi(to)
+			for i := a; i <= b; i++ {
+				names = append(names, prefix+strconv.Itoa(i))
+			}
+		}
+		for _, n := range names {
+			for _, g := range st.places[number[n]] {
+				places[c.cluster.Nodes[g.Node].Places[level]] = true
+			}
+		}
+	}
+	if len(places) != 1 {
+		fail("lies in %d places", len(places))
+	}
+}
