@@ -2,7 +2,10 @@ package place_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/escala-sched/escala/cluster"
@@ -92,7 +95,7 @@ func TestX(t *testing.T) {
 		place.FGDQuant = int(min(1, g-1))
 		place.PackGrain = 1
 		if g > 1 {
-			place.PackGrain = 100
+			place.PackGrain, place.ClusterGrain = 100, 4
 		}
 		for by := policy.Random; by <= policy.FGD; by++ {
 			var sum [131]float64
@@ -101,7 +104,22 @@ func TestX(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				at := arrive(t, spec, r, policy.Placement{By: by, Seed: seed}, ts)
+				if os.Getenv("TAIL") != "" {
+					slices.SortStableFunc(r.Jobs, func(a, b workload.Job) int {
+						x, y := strings.Contains(a.ID, "#"), strings.Contains(b.ID, "#")
+						if x == y {
+							return 0
+						}
+						if x {
+							return 1
+						}
+						return -1
+					})
+				}
+				sp := *spec
+				sp.Nodes = slices.Clone(spec.Nodes)
+				rand.New(rand.NewPCG(seed, 1)).Shuffle(len(sp.Nodes), func(i, j int) { sp.Nodes[i], sp.Nodes[j] = sp.Nodes[j], sp.Nodes[i] })
+				at := arrive(t, &sp, r, policy.Placement{By: by, Seed: seed}, ts)
 				for k := range at {
 					sum[k] += at[k] / 10
 				}

@@ -57,5 +57,7 @@ func (c clustering) score(f *cluster.Free, i int32, s *Shape, k int) (int64, uin
 		rank = 3
 	}
 	sc := scale(c)
-	return (rank<<22 + sc.gpus(milliLeft(f, i))) / Grain, s.usual(f, i, k)
+	return rank<<22 + sc.gpus(milliLeft(f, i)) / (Grain*ClusterGrain), s.usual(f, i, k)
 }
+
+var ClusterGrain int64 = 1

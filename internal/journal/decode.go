@@ -1,13 +1,10 @@
 package journal
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/bits"
-	"strconv"
 
-	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/workload"
 )
@@ -15,9 +12,11 @@ import (
 // maxTime bounds points and lengths of time, so that no sum of a few overflows.
 const maxTime = 9_000_000_000_000_000
 
-// Fields of a line that hold a number.
+// field of a line.
+type field uint8
+
 const (
-	fT = iota
+	fT field = iota
 	fJob
 	fTry
 	fNode
@@ -34,44 +33,254 @@ const (
 	fWant
 	fBlock
 	fWhyUntil
-	numbers
-	// fWhat and those below hold words and structures.
-	fWhat
+	fFact
 	fDo
 	fOutcome
 	fCause
 	fWhy
 	fPlace
 	fSpec
+	fields
 )
 
-var fieldNames = [...]string{fT: "t", fJob: "job", fTry: "try", fNode: "node", fKept: "kept", fLost: "lost", fRestart: "restart",
-	fEst: "est", fFor: "for", fTasks: "tasks", fGPUs: "gpus", fUntil: "until", fWhyJob: "why_job", fHave: "have", fWant: "want",
-	fBlock: "block", fWhyUntil: "why_until", numbers: "", fWhat: "fact", fDo: "do", fOutcome: "outcome", fCause: "cause", fWhy: "why",
-	fPlace: "place", fSpec: "spec"}
+var fieldNames = [fields]string{"t", "job", "try", "node", "kept", "lost", "restart", "est", "for", "tasks", "gpus", "until",
+	"why_job", "have", "want", "block", "why_until", "fact", "do", "outcome", "cause", "why", "place", "spec"}
 
-// wordValues are the names that words stand for, by number.
-var wordValues = map[int][]string{fWhat: factNames(), fDo: names(fact.Start, fact.Do.String), fCause: names(fact.CausePreempted, fact.Cause.String),
-	fWhy: names(fact.InOrder, fact.Code.String), fOutcome: outcomeNames()}
-
-// timerName stands in "fact" where time alone led to a decision.
-const timerName = "timer"
-
-func factNames() []string {
-	return append(names(fact.NodeDown, fact.Kind.String), timerName)
+// fieldOf returns the field of a key, fields if it is none that this version knows.
+func fieldOf(key []byte) field {
+	for f, name := range fieldNames {
+		if name == string(key) {
+			return field(f)
+		}
+	}
+	return fields
 }
 
-// names lists what the closed list of an enum calls its members, "" for 0.
-func names[E ~uint8](first E, name func(E) string) (out []string) {
-	defer func() { _ = recover() }() // one past the last has no name
-	for out = make([]string, first); ; first++ {
-		out = append(out, name(first))
+// isTime tells the fields that are times from those that count or name something.
+func (f field) isTime() bool {
+	return f == fT || f >= fKept && f <= fEst || f == fUntil || f == fWhyUntil
+}
+
+// line is an entry taken apart: what it has, and the value of each field.
+type line struct {
+	has  uint32
+	num  [fFact]int64
+	word [fOutcome - fFact + 3]int
+	// place and spec are left as text, for those kinds of entry that have them.
+	place, spec []byte
+}
+
+func (l *line) given(f field) bool { return l.has>>f&1 == 1 }
+
+// or is the number in a field, or what is meant where it is not given.
+func (l *line) or(f field, absent int64) int64 {
+	if l.given(f) {
+		return l.num[f]
+	}
+	return absent
+}
+
+// wordsOf lists the words that a field may hold.
+func wordsOf(f field) []string {
+	switch f {
+	case fFact:
+		return kindWords
+	case fDo:
+		return doWords
+	case fOutcome:
+		return outcomeWords
+	case fCause:
+		return causeWords
+	}
+	return codeWords
+}
+
+// parse takes a line apart; msg and want say what is wrong with it.
+func (l *line) parse(raw []byte) (msg, want string) {
+	*l = line{}
+	o := begin(raw)
+	for o.next() {
+		f := fieldOf(o.key)
+		if f == fields {
+			continue
+		}
+		if l.given(f) {
+			return "field " + quote(o.key) + " appears twice", "it once"
+		}
+		l.has |= 1 << f
+		if msg, want = l.take(f, o.val); msg != "" {
+			return msg, want
+		}
+	}
+	return o.bad, "one JSON object a line, as in docs/journal.md"
+}
+
+func (l *line) take(f field, val []byte) (msg, want string) {
+	switch {
+	case f == fPlace:
+		l.place = val
+	case f == fSpec:
+		l.spec = val
+	case f >= fFact:
+		w, ok := plain(val)
+		n := lookup(wordsOf(f), w)
+		if f == fFact && string(w) == timerWord {
+			n = 0
+		}
+		if !ok || n < 0 {
+			list := oneOf(wordsOf(f))
+			if f == fFact {
+				list += ", " + timerWord
+			}
+			return "unknown " + fieldNames[f] + " " + quote(val), list
+		}
+		l.word[f-fFact] = n
+	default:
+		v, ok := whole(val)
+		lo, hi := int64(math.MinInt32), int64(math.MaxInt32)
+		if f.isTime() {
+			lo, hi = -maxTime, maxTime
+		}
+		if !ok || v < lo || v > hi {
+			return fieldNames[f] + " is " + quote(val), fmt.Sprintf("a whole number from %d to %d", lo, hi)
+		}
+		l.num[f] = v
+	}
+	return "", ""
+}
+
+// need returns the first of the fields that is missing.
+func (l *line) need(fs ...field) (msg, want string) {
+	for _, f := range fs {
+		if !l.given(f) {
+			return "no field " + quote(fieldNames[f]), "a field " + quote(fieldNames[f]) + " in this line"
+		}
+	}
+	return "", ""
+}
+
+// toFact fills f in from a line; the job of a submission is left to the caller.
+func (l *line) toFact(f *fact.Fact) (msg, want string) {
+	*f = fact.Fact{Kind: fact.Kind(l.word[0]), At: l.num[fT], Job: -1, Node: -1}
+	switch f.Kind {
+	case fact.NodeDown, fact.NodeUp, fact.NodeDrained, fact.NodeResumed:
+		f.Node = int32(l.num[fNode])
+		return l.need(fNode)
+	case fact.JobSubmitted:
+		f.Job, f.Estimate = int32(l.num[fJob]), l.num[fEst]
+		return l.need(fJob, fSpec)
+	case fact.JobCancelled:
+		f.Job = int32(l.num[fJob])
+		return l.need(fJob)
+	}
+	f.Job, f.Attempt = int32(l.num[fJob]), int32(l.num[fTry])
+	f.Node = int32(l.or(fNode, -1))
+	f.Outcome, f.Cause = workload.Outcome(l.word[fOutcome-fFact]), fact.Cause(l.word[fCause-fFact])
+	f.Kept, f.Lost, f.Restart = l.num[fKept], l.num[fLost], l.num[fRestart]
+	if f.Kept < 0 || f.Lost < 0 || f.Restart < 0 {
+		return "kept, lost or restart is negative", "0 or more"
+	}
+	return l.need(fJob, fTry)
+}
+
+// toAction fills a in from a line; its place is put behind buf.
+func (l *line) toAction(a *fact.Action, buf []fact.Grant) (msg, want string) {
+	*a = fact.Action{Do: fact.Do(l.word[fDo-fFact]), At: l.num[fT], Job: int32(l.num[fJob]), Attempt: int32(l.num[fTry]),
+		For: int32(l.or(fFor, -1)), Tasks: int32(l.num[fTasks]), Count: int32(l.num[fGPUs]), Until: l.num[fUntil],
+		Reason: fact.Reason{Code: fact.Code(l.word[fWhy-fFact]), For: int32(l.or(fWhyJob, -1)), Have: int32(l.num[fHave]),
+			Want: int32(l.num[fWant]), Block: int32(l.num[fBlock]), Until: l.num[fWhyUntil]}}
+	if msg, want = l.need(fJob); msg != "" || !l.given(fPlace) {
+		return msg, want
+	}
+	var ok bool
+	if a.Place, ok = parsePlace(l.place, buf); !ok {
+		return "place is " + quote(l.place), `a list of [node,"GPUs in hex",milli,cpu_milli,memory_mib,count], all but two left out at their defaults`
+	}
+	return "", ""
+}
+
+// parsePlace reads what appendPlace writes; spaces are allowed between elements.
+func parsePlace(val []byte, buf []fact.Grant) ([]fact.Grant, bool) {
+	o := object{b: val}
+	if o.peek() != '[' {
+		return buf, false
+	}
+	for o.i++; ; o.i++ {
+		if o.space(); o.peek() != '[' {
+			return buf, false
+		}
+		o.i++
+		g, ok := o.grant()
+		if !ok {
+			return buf, false
+		}
+		buf = append(buf, g)
+		o.space()
+		switch o.peek() {
+		case ',':
+		case ']':
+			return buf, true
+		default:
+			return buf, false
+		}
 	}
 }
 
-func outcomeNames() (out []string) {
-	for o := workload.OutcomeCompleted; o <= workload.OutcomeUnknown; o++ {
-		out = append(out, o.String())
+// grant reads one element of a place, behind its opening bracket. The syntax is
+// known to be that of JSON.
+func (o *object) grant() (g fact.Grant, ok bool) {
+	values := [6]int64{2: 1000, 5: -1}
+	for n := 0; n < len(values); n++ {
+		o.space()
+		from := o.i
+		if !o.value(0) {
+			return g, false
+		}
+		val := o.b[from:o.i]
+		if n == 1 {
+			g.GPUs, ok = gpuSet(val)
+		} else {
+			values[n], ok = whole(val)
+		}
+		if !ok {
+			return g, false
+		}
+		o.space()
+		end := o.peek() == ']'
+		o.i++
+		if end && n >= 1 {
+			break
+		}
+		if end || n == len(values)-1 {
+			return g, false
+		}
 	}
-	return out
+	if values[5] < 0 {
+		values[5] = int64(bits.OnesCount64(g.GPUs))
+	}
+	for _, i := range [...]int{0, 2, 5} {
+		if values[i] < 0 || values[i] > math.MaxInt32 {
+			return g, false
+		}
+	}
+	g.Node, g.Milli, g.CPU, g.Memory, g.Count = int32(values[0]), int32(values[2]), values[3], values[4], int32(values[5])
+	return g, g.CPU >= 0 && g.Memory >= 0
+}
+
+// gpuSet reads up to 16 hexadecimal digits in quotes.
+func gpuSet(val []byte) (set uint64, ok bool) {
+	if len(val) < 3 || len(val) > 18 || val[0] != '"' {
+		return 0, false
+	}
+	for _, c := range val[1 : len(val)-1] {
+		if !isHex(c) {
+			return 0, false
+		}
+		d := uint64(c - '0')
+		if c > '9' {
+			d = uint64(c|32-'a') + 10
+		}
+		set = set<<4 | d
+	}
+	return set, true
 }

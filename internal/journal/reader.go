@@ -1,0 +1,196 @@
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	encodehex "encoding/hex"
+	"hash"
+	"io"
+	"math/bits"
+	"unicode/utf8"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/workload"
+)
+
+// Entry is one line below the header: a fact, an action, or a timer (both nil).
+// It is good until the next one is read; a submitted job may be kept.
+type Entry struct {
+	// Line in the file, 1-based.
+	Line int
+	// Raw is the line as it stands, with its newline.
+	Raw    []byte
+	At     workload.Time
+	Fact   *fact.Fact
+	Action *fact.Action
+}
+
+// Reader reads a journal strictly, line by line. Every error is an [Error]
+// unless the underlying reader failed.
+type Reader struct {
+	name   string
+	in     *bufio.Reader
+	sum    hash.Hash
+	header *Header
+	long   []byte
+	// raw is the line read last.
+	raw    []byte
+	number int
+	jobs   int32
+	names  names
+	l      line
+	entry  Entry
+	fact   fact.Fact
+	action fact.Action
+	place  []fact.Grant
+}
+
+// NewReader reads the header. name is the file's, for messages.
+func NewReader(name string, in io.Reader) (*Reader, error) {
+	r := &Reader{name: name, in: bufio.NewReaderSize(in, 1<<20), sum: sha256.New(), names: names{}}
+	if err := r.read(); err == io.EOF {
+		return nil, &Error{File: name, Line: 1, Msg: "the file is empty", Want: "a journal"}
+	} else if err != nil {
+		return nil, err
+	}
+	h, msg, want := parseHeader(r.raw)
+	if msg != "" {
+		return nil, r.fail(msg, want)
+	}
+	r.header = h
+	return r, nil
+}
+
+// Header is the first line.
+func (r *Reader) Header() *Header { return r.header }
+
+// Hash is the SHA-256, in hex, of all bytes read so far.
+func (r *Reader) Hash() string { return encodehex.EncodeToString(r.sum.Sum(nil)) }
+
+// Next returns the next entry, io.EOF behind the last.
+func (r *Reader) Next() (*Entry, error) {
+	if err := r.read(); err != nil {
+		return nil, err
+	}
+	msg, want := r.l.parse(r.raw)
+	if msg == "" {
+		msg, want = r.decode()
+	}
+	if msg != "" {
+		return nil, r.fail(msg, want)
+	}
+	return &r.entry, nil
+}
+
+func (r *Reader) fail(msg, want string) *Error {
+	return &Error{File: r.name, Line: r.number, Msg: msg, Want: want}
+}
+
+// read takes the next line.
+func (r *Reader) read() error {
+	const longest = 256 << 20
+	r.number++
+	part, err := r.in.ReadSlice('\n')
+	r.raw = part
+	for r.long = r.long[:0]; err == bufio.ErrBufferFull; part, err = r.in.ReadSlice('\n') {
+		if r.long = append(r.long, part...); len(r.long) > longest {
+			return r.fail("the line is longer than 256 MiB", "a journal")
+		}
+	}
+	if len(r.long) > 0 {
+		r.long = append(r.long, part...)
+		r.raw = r.long
+	}
+	r.sum.Write(r.raw)
+	switch {
+	case err == io.EOF && len(r.raw) == 0:
+		r.number--
+		return io.EOF
+	case err == io.EOF:
+		return r.fail("the file stops in the middle of a line", "a newline at the end of every line")
+	case err != nil:
+		return err
+	case !utf8.Valid(r.raw):
+		return r.fail("bytes that are no UTF-8", "UTF-8 text")
+	case len(bytes.TrimSpace(r.raw)) == 0:
+		return r.fail("an empty line", "one JSON object a line")
+	}
+	return nil
+}
+
+func (r *Reader) decode() (msg, want string) {
+	l := &r.l
+	if msg, want = l.need(fT); msg != "" {
+		return msg, want
+	}
+	if l.given(fFact) == l.given(fDo) {
+		return `a line needs either "fact" or "do"`, "one of the two"
+	}
+	at := l.num[fT]
+	if r.entry.Line > 0 && at < r.entry.At {
+		return "time goes back", "a time not before that of the line above"
+	}
+	r.entry = Entry{Line: r.number, Raw: r.raw, At: at}
+	switch {
+	case l.given(fDo):
+		r.entry.Action = &r.action
+		if msg, want = l.toAction(&r.action, r.place[:0]); msg == "" {
+			r.place = r.action.Place[:0:cap(r.action.Place)]
+			msg, want = r.checkAction(&r.action)
+		}
+	case l.word[0] != 0:
+		r.entry.Fact = &r.fact
+		if msg, want = l.toFact(&r.fact); msg == "" {
+			msg, want = r.checkFact(&r.fact)
+		}
+	}
+	return msg, want
+}
+
+// checkFact checks what a fact names, and reads a submitted job.
+func (r *Reader) checkFact(f *fact.Fact) (msg, want string) {
+	nodes := int32(len(r.header.Cluster.Nodes))
+	if f.Job < 0 && (f.Node < 0 || f.Node >= nodes) || f.Node < -1 || f.Node >= max(nodes, 0) && f.Node != -1 {
+		return "no node has this number", "the number of a node of the header's cluster, from 0"
+	}
+	if f.Kind == fact.JobSubmitted {
+		if f.Job != r.jobs {
+			return "a submission out of number", "the next number, jobs being numbered from 0"
+		}
+		r.jobs++
+		f.Submitted, msg, want = r.names.spec(r.l.spec)
+		return msg, want
+	}
+	if f.Job < 0 && f.Node >= 0 {
+		return "", ""
+	}
+	return r.checkJob(f.Job)
+}
+
+func (r *Reader) checkJob(n int32) (msg, want string) {
+	if n < 0 || n >= r.jobs {
+		return "no job of this number was submitted above", "the number of a submission"
+	}
+	return "", ""
+}
+
+func (r *Reader) checkAction(a *fact.Action) (msg, want string) {
+	for _, n := range [...]int32{a.For, a.Reason.For} {
+		if n < -1 || n >= r.jobs {
+			return r.checkJob(n)
+		}
+	}
+	spec := r.header.Cluster
+	for i := range a.Place {
+		g := &a.Place[i]
+		if int(g.Node) >= len(spec.Nodes) || g.Milli > 1000 || bits.Len64(g.GPUs) > int(spec.Nodes[g.Node].GPUs) || g.CPU > maxTime || g.Memory > maxTime {
+			return "the place names GPUs that the cluster does not have", "nodes and GPUs of the header's cluster"
+		}
+	}
+	return r.checkJob(a.Job)
+}
+
+// Spec is the cluster of the header.
+func (r *Reader) Spec() *cluster.Spec { return r.header.Cluster }
