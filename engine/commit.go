@@ -125,8 +125,24 @@ func (e *Engine) unpromise(n int32) {
 // available tells whether all grants are free in f.
 func available(f *cluster.Free, l *cluster.Layout, gs []cluster.Grant) bool {
 	for i := range gs {
-		at := l.Local[gs[i].Node]
-		if f.Shut(at) || gs[i].Milli == 1000 && f.Mask(at)&gs[i].GPUs != gs[i].GPUs {
+		g := &gs[i]
+		at := l.Local[g.Node]
+		if f.Shut(at) || g.CPU > 0 && f.CPU(at) < g.CPU || g.Memory > 0 && f.Memory(at) < g.Memory {
+			return false
+		}
+		if g.Milli == 1000 {
+			if f.Mask(at)&g.GPUs != g.GPUs {
+				return false
+			}
+			continue
+		}
+		left := f.Left(at, bits.TrailingZeros64(g.GPUs))
+		for k := range gs[:i+1] { // parts of one GPU add up
+			if gs[k].Node == g.Node && gs[k].GPUs == g.GPUs {
+				left -= gs[k].Milli
+			}
+		}
+		if left < 0 {
 			return false
 		}
 	}
@@ -182,7 +198,9 @@ func (e *Engine) settleClaims(pool int32) {
 				f.Take([]cluster.Grant{g})
 				c.missing[k] &^= got
 			}
-			if c.missing[k] != 0 {
+			// Cores and memory were taken at once: below zero, someone who leaves still has them.
+			at := e.layout.Local[node]
+			if c.missing[k] != 0 || f.CPU(at) < 0 || f.Memory(at) < 0 {
 				left++
 			}
 		}

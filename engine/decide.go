@@ -14,6 +14,9 @@ type Decision struct {
 	Actions []fact.Action
 	// Wake is the time at which time alone could change something, [workload.Never] if none.
 	Wake workload.Time
+	// Again: what the actions give back is not shared out yet. Decide once more at
+	// the same time when they are committed.
+	Again bool
 }
 
 // decision is the scratch of one call of Decide.
@@ -34,6 +37,7 @@ type decision struct {
 	// tentative holds the jobs that start in this decision and are filed under a predicted end.
 	tentative []int32
 	wake      workload.Time
+	again     bool
 }
 
 // undo is a tentative take.
@@ -83,11 +87,13 @@ func (e *Engine) Decide(now workload.Time) Decision {
 	if e.order.attained != nil {
 		e.wake = min(e.wake, e.nextDemotion(now))
 	}
-	return Decision{Actions: d.actions, Wake: e.wake}
+	// Whatever is due at this very instant is part of it: waking is for later.
+	e.wake = max(e.wake, now+1)
+	return Decision{Actions: d.actions, Wake: e.wake, Again: d.again}
 }
 
 func (d *decision) reset(now workload.Time, pools int) {
-	d.now, d.passed, d.wake, d.nBarred = now, none, workload.Never, 0
+	d.now, d.passed, d.wake, d.nBarred, d.again = now, none, workload.Never, 0, false
 	d.actions, d.arena, d.undo, d.heap = d.actions[:0], d.arena[:0], d.undo[:0], d.heap[:0]
 	d.touched, d.leaving, d.tentative = d.touched[:0], d.leaving[:0], d.tentative[:0]
 	if d.barred == nil {
@@ -357,6 +363,7 @@ func (e *Engine) serveClaims(d *decision) {
 		switch {
 		case e.unclaimable(c):
 			a.Do, a.Reason = fact.Release, fact.Reason{Code: fact.PlaceLost, For: none}
+			d.again = true
 		case c.ready:
 			a.Do, a.Reason = fact.Start, fact.Reason{Code: fact.Freed, For: none}
 			a.Attempt, a.Place, a.Count, a.Tasks = e.jobs[c.job].attempt+1, c.grants, int32((c.milli+999)/1000), c.tasks

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
@@ -184,6 +185,7 @@ func (e *Engine) submit(f *fact.Fact) error {
 		}
 	}
 	e.enqueue(n)
+	e.placer.Asked(e.classes[j.class].shape)
 	return nil
 }
 
@@ -287,6 +289,7 @@ func (e *Engine) started(f *fact.Fact) error {
 		e.untrackEnd(f.Job)
 		j.since = f.At
 		e.predict(f.Job)
+		e.plan.broken = true // it will end later than was planned
 	}
 	j.since = f.At
 	j.work = f.At + e.restart(j)
@@ -370,6 +373,7 @@ func (e *Engine) cancelled(f *fact.Fact) error {
 	case claiming:
 		e.dropClaim(f.Job)
 	case blocked, refused, stuck:
+		e.toRefuse = slices.DeleteFunc(e.toRefuse, func(a fact.Action) bool { return a.Job == f.Job })
 	case starting, running:
 		j.cancel = true
 		e.toStop = append(e.toStop, f.Job)

@@ -117,3 +117,15 @@ func (e *Engine) Gauge() Gauge {
 	}
 	return out
 }
+
+// CouldStart returns a waiting job that fits what is free now, if there is one.
+// Only the smallest size of an elastic job counts.
+func (e *Engine) CouldStart() (job int32, ok bool) {
+	for _, ci := range e.active {
+		c := &e.classes[ci]
+		if e.placer.Fits(e.frees, smallest(c.shape)) {
+			return c.head, true
+		}
+	}
+	return none, false
+}

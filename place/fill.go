@@ -35,7 +35,7 @@ func (p *Placer) fill(f *cluster.Free, s *Shape, k int, in area, buf []cluster.G
 	case p.rule.By == policy.Spread:
 		buf, ok = p.fillSpread(f, s, k, in, buf)
 	default:
-		buf, ok = p.fillTight(f, s, k, in, c.GPUs, int64(c.Tasks), buf)
+		buf, ok = p.fillTight(f, s, k, in, c.task(), int64(c.Tasks), buf)
 	}
 	if ok && c.Rest > 0 {
 		buf, ok = p.placeRest(f, s, k, from, buf)
@@ -48,8 +48,8 @@ func (p *Placer) fill(f *cluster.Free, s *Shape, k int, in area, buf []cluster.G
 
 // fillTight is best fit: the node with the least free GPUs that still hold a
 // task takes as many as it can, then the next.
-func (p *Placer) fillTight(f *cluster.Free, s *Shape, k int, in area, g int32, tasks int64, buf []cluster.Grant) ([]cluster.Grant, bool) {
-	pool := f.Pool()
+func (p *Placer) fillTight(f *cluster.Free, s *Shape, k int, in area, x piece, tasks int64, buf []cluster.Grant) ([]cluster.Grant, bool) {
+	pool, g := f.Pool(), x.gpus
 	for n := g; n <= pool.MaxGPUs; n++ {
 		if f.CountWith(n) == 0 {
 			continue
@@ -60,11 +60,11 @@ func (p *Placer) fillTight(f *cluster.Free, s *Shape, k int, in area, g int32, t
 			}
 			t := min(tasks, int64(n/g))
 			if !s.plain {
-				if t = s.units(f, k, i, t); t == 0 {
+				if t = s.units(f, k, i, t, x); t == 0 {
 					continue
 				}
 			}
-			buf = append(buf, s.grant(f, i, int32(t), g))
+			buf = append(buf, grant(f, i, int32(t), x))
 			if tasks -= t; tasks == 0 {
 				return buf, true
 			}
@@ -93,11 +93,11 @@ func (p *Placer) fillByIndex(f *cluster.Free, s *Shape, k int, in area, buf []cl
 		if !in.has(pool, best) {
 			continue
 		}
-		t := s.units(f, k, best, min(tasks, int64(free(f, best)/c.GPUs)))
+		t := s.units(f, k, best, min(tasks, int64(free(f, best)/c.GPUs)), c.task())
 		if t == 0 {
 			continue
 		}
-		buf = append(buf, s.grant(f, best, int32(t), c.GPUs))
+		buf = append(buf, grant(f, best, int32(t), c.task()))
 		if tasks -= t; tasks == 0 {
 			return buf, true
 		}
@@ -125,7 +125,7 @@ func (p *Placer) fillSpread(f *cluster.Free, s *Shape, k int, in area, buf []clu
 			}
 		}
 		for _, i := range level {
-			if s.units(f, k, i, int64(got[i])+1) <= int64(got[i]) {
+			if s.units(f, k, i, int64(got[i])+1, c.task()) <= int64(got[i]) {
 				continue
 			}
 			if got[i] == 0 {
@@ -141,7 +141,7 @@ func (p *Placer) fillSpread(f *cluster.Free, s *Shape, k int, in area, buf []clu
 		return buf[:from], false
 	}
 	for _, i := range order {
-		buf = append(buf, s.grant(f, i, got[i], c.GPUs))
+		buf = append(buf, grant(f, i, got[i], c.task()))
 	}
 	return buf, true
 }
@@ -159,16 +159,17 @@ func insertSorted(s []int32, v int32) []int32 {
 
 // fillCores places work without GPUs: nodes in cluster order, each as many tasks as its cores hold.
 func (p *Placer) fillCores(f *cluster.Free, s *Shape, k int, in area, buf []cluster.Grant) ([]cluster.Grant, bool) {
-	tasks, pool := int64(s.cuts[k].Tasks), f.Pool()
+	c, pool := s.cuts[k], f.Pool()
+	tasks := int64(c.Tasks)
 	for i := int32(0); i < f.Nodes(); i++ {
 		if f.Shut(i) || !in.has(pool, i) {
 			continue
 		}
-		t := s.units(f, k, i, tasks)
+		t := s.units(f, k, i, tasks, c.task())
 		if t == 0 {
 			continue
 		}
-		buf = append(buf, s.grant(f, i, int32(t), 0))
+		buf = append(buf, grant(f, i, int32(t), c.task()))
 		if tasks -= t; tasks == 0 {
 			return buf, true
 		}
@@ -195,10 +196,10 @@ func (p *Placer) fillParts(f *cluster.Free, s *Shape, k int, in area, buf []clus
 }
 
 func (p *Placer) part(f *cluster.Free, s *Shape, k int, in area) (cluster.Grant, bool) {
-	pool, milli := f.Pool(), s.Need.Milli
+	pool, milli, c := f.Pool(), s.Need.Milli, s.cuts[k]
 	bestNode, bestGPU, bestLeft := int32(-1), 0, int32(1001)
 	for i := f.NextPartial(0); i >= 0; i = f.NextPartial(i + 1) {
-		if !in.has(pool, i) || s.units(f, k, i, 1) == 0 {
+		if !in.has(pool, i) || s.units(f, k, i, 1, c.task()) == 0 {
 			continue
 		}
 		for g := range bits.Len64(f.Full(i)) {
@@ -210,7 +211,7 @@ func (p *Placer) part(f *cluster.Free, s *Shape, k int, in area) (cluster.Grant,
 	if bestNode < 0 {
 		for n := int32(1); n <= pool.MaxGPUs && bestNode < 0; n++ {
 			for i := f.NextWith(n, 0); i >= 0; i = f.NextWith(n, i+1) {
-				if in.has(pool, i) && s.units(f, k, i, 1) > 0 {
+				if in.has(pool, i) && s.units(f, k, i, 1, c.task()) > 0 {
 					bestNode, bestGPU = i, bits.TrailingZeros64(f.Mask(i))
 					break
 				}
@@ -220,7 +221,7 @@ func (p *Placer) part(f *cluster.Free, s *Shape, k int, in area) (cluster.Grant,
 	if bestNode < 0 {
 		return cluster.Grant{}, false
 	}
-	return cluster.Grant{Node: pool.Nodes[bestNode], Milli: milli, GPUs: 1 << bestGPU, Count: 1, CPU: s.Need.CPU, Memory: s.Need.Memory}, true
+	return cluster.Grant{Node: pool.Nodes[bestNode], Milli: milli, GPUs: 1 << bestGPU, Count: 1, CPU: c.CPU, Memory: c.Memory}, true
 }
 
 // placeRest puts the last, smaller piece of a consolidated job on the node that
@@ -229,19 +230,18 @@ func (p *Placer) placeRest(f *cluster.Free, s *Shape, k, from int, buf []cluster
 	f.Take(buf[from:])
 	var ok bool
 	whole := len(buf)
-	buf, ok = p.fillTight(f, s, k, anywhere, s.cuts[k].Rest, 1, buf)
+	buf, ok = p.fillTight(f, s, k, anywhere, s.cuts[k].rest(), 1, buf)
 	f.Give(buf[from:whole])
 	return buf, ok
 }
 
 func free(f *cluster.Free, i int32) int32 { return int32(bits.OnesCount64(f.Mask(i))) }
 
-// grant gives node i to t tasks of g GPUs each, lowest free GPUs first.
-func (s *Shape) grant(f *cluster.Free, i, t, g int32) cluster.Grant {
-	n := t * g
-	gr := cluster.Grant{Node: f.Pool().Nodes[i], Milli: 1000, GPUs: Lowest(f.Mask(i), n), Count: n}
-	gr.CPU, gr.Memory = s.Need.CPU*int64(t), s.Need.Memory*int64(t)
-	return gr
+// grant gives t such pieces of node i, lowest free GPUs first.
+func grant(f *cluster.Free, i, t int32, x piece) cluster.Grant {
+	n := t * x.gpus
+	return cluster.Grant{Node: f.Pool().Nodes[i], Milli: 1000, GPUs: Lowest(f.Mask(i), n), Count: n,
+		CPU: x.cpu * int64(t), Memory: x.memory * int64(t)}
 }
 
 // Lowest returns the n lowest members of a set.

@@ -15,8 +15,9 @@ type Placer struct {
 	level       int
 	scorer      scorer
 	scratch     []cluster.Grant
-	// trial and once are room for placing by score.
+	// trial, room and once are scratch space for placing by score.
 	trial []cluster.Grant
+	room  []*cluster.Free
 	once  scoreMemo
 }
 
@@ -189,7 +190,7 @@ func (p *Placer) most(f *cluster.Free, s *Shape, k int) int32 {
 		if c.GPUs > 0 {
 			n = int64(free(f, i) / c.GPUs)
 		}
-		slots += s.units(f, k, i, n)
+		slots += s.units(f, k, i, n, c.task())
 	}
 	return int32(min(slots, 1<<31-1))
 }

@@ -112,7 +112,7 @@ func (p *Placer) placeCompact(f *cluster.Free, s *Shape, k, level int, buf []clu
 			return buf[:from], false
 		}
 		at := len(buf)
-		buf, _ = p.fillTight(f, s, k, area{level, best}, c.GPUs, bestSlots, buf)
+		buf, _ = p.fillTight(f, s, k, area{level, best}, c.task(), bestSlots, buf)
 		f.Take(buf[at:])
 		left -= bestSlots
 	}

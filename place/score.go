@@ -8,10 +8,15 @@ import (
 	"github.com/escala-sched/escala/policy"
 )
 
-// scorer is a placement rule that gives every node a number, as the policies of
-// FGD's study do (Weng et al., Beware of Fragmentation, USENIX ATC 2023): the
-// node with the smallest takes the task, the first in cluster order on ties.
+// scorer is a placement rule that gives every node a number, as those of FGD's
+// study do (Weng et al., Beware of Fragmentation, USENIX ATC 2023): the node with
+// the smallest takes the task, the first in cluster order on ties. The study's
+// scores are whole hundredths, and so are these: near-equal nodes are equal, and
+// the first of them fills up while the last stay empty.
 type scorer interface {
+	// prepare is called before a placement in pools that are filled as frees say.
+	// While what it returns stays the same, so do the scores of unchanged nodes.
+	prepare(frees []*cluster.Free) uint64
 	// score says how bad it is to put a task of the shape's k-th cut on node i, on
 	// which it fits, and which GPUs it would take.
 	score(f *cluster.Free, i int32, s *Shape, k int) (bad int64, gpus uint64)
@@ -25,11 +30,11 @@ func newScorer(l *cluster.Layout, rule policy.Placement) scorer {
 	case policy.Random:
 		return &randomScore{seed: rule.Seed}
 	case policy.DotProduct:
-		return dotProduct(newScale(l))
+		return dotProduct{newScale(l)}
 	case policy.BestFitScore:
-		return bestFit(newScale(l))
+		return bestFit{newScale(l)}
 	case policy.Clustering:
-		return clustering(newScale(l))
+		return clustering{newScale(l)}
 	case policy.Packing:
 		return packing{}
 	case policy.FGD:
@@ -38,28 +43,33 @@ func newScorer(l *cluster.Layout, rule policy.Placement) scorer {
 	return nil
 }
 
+// steady is the part of the rules that look at nothing but the node.
+type steady struct{}
+
+func (steady) prepare([]*cluster.Free) uint64 { return 0 }
+
 // scorable tells whether nodes are scored for the shape; one that must lie in a
 // place of the topology is filled into the tightest such place instead.
-func (p *Placer) scorable(s *Shape) bool {
-	return p.scorer != nil && !p.layout.Counted() && s.level < 0
-}
+func (p *Placer) scorable(s *Shape) bool { return p.scorer != nil && s.level < 0 }
 
 // placeByScore puts each task on the best node, given the tasks before it, in
 // the pool where the sum of the scores is smallest.
 func (p *Placer) placeByScore(frees []*cluster.Free, s *Shape, buf []cluster.Grant) ([]cluster.Grant, int32, bool) {
-	switch r := p.scorer.(type) {
-	case *randomScore:
-		r.shake(s, frees)
-	case *gradient:
-		r.learn(s)
+	if !s.asked {
+		p.Asked(s)
 	}
-	from, pool, best := len(buf), int32(-1), int64(unfit)
+	p.room = p.room[:0]
+	for _, pl := range s.Pools {
+		p.room = append(p.room, frees[pl])
+	}
+	version := p.scorer.prepare(p.room)
+	from, pool, best := len(buf), int32(-1), int64(0)
 	for k, pl := range s.Pools {
 		f, m := frees[pl], &s.memo[k]
 		if m.noAt == f.Grown()+1 {
 			continue
 		}
-		trial, sum, ok := p.scoreIn(f, s, k, &m.weights, p.trial[:0])
+		trial, sum, ok := p.scoreIn(f, s, k, &m.weights, version, p.trial[:0])
 		p.trial = trial
 		switch {
 		case !ok:
@@ -74,22 +84,21 @@ func (p *Placer) placeByScore(frees []*cluster.Free, s *Shape, buf []cluster.Gra
 
 // scoreOnce is placeByScore in one pool that is filled as f says. It remembers nothing.
 func (p *Placer) scoreOnce(f *cluster.Free, s *Shape, k int, buf []cluster.Grant) ([]cluster.Grant, bool) {
-	if r, ok := p.scorer.(*randomScore); ok {
-		r.shake(s, nil, f)
-	}
+	p.room = append(p.room[:0], f)
+	version := p.scorer.prepare(p.room)
 	p.once.of = nil
-	buf, _, ok := p.scoreIn(f, s, k, &p.once, buf)
+	buf, _, ok := p.scoreIn(f, s, k, &p.once, version, buf)
 	p.once.of = nil
 	return buf, ok
 }
 
-func (p *Placer) scoreIn(f *cluster.Free, s *Shape, k int, m *scoreMemo, buf []cluster.Grant) (grants []cluster.Grant, sum int64, ok bool) {
+func (p *Placer) scoreIn(f *cluster.Free, s *Shape, k int, m *scoreMemo, version uint64, buf []cluster.Grant) (grants []cluster.Grant, sum int64, ok bool) {
 	c, from := s.cuts[k], len(buf)
 	if !p.countFits(f, s, c) {
 		return buf, 0, false
 	}
 	for range c.Tasks {
-		i := m.best(p, f, s, k)
+		i := m.best(p.scorer, version, f, s, k)
 		if i < 0 {
 			f.Give(buf[from:])
 			return buf[:from], 0, false
@@ -97,7 +106,7 @@ func (p *Placer) scoreIn(f *cluster.Free, s *Shape, k int, m *scoreMemo, buf []c
 		bad, gpus := p.scorer.score(f, i, s, k)
 		sum += bad
 		buf = append(buf, cluster.Grant{
-			Node: f.Pool().Nodes[i], Milli: s.Need.MilliPerGPU(), GPUs: gpus, Count: c.GPUs, CPU: s.Need.CPU, Memory: s.Need.Memory,
+			Node: f.Pool().Nodes[i], Milli: s.Need.MilliPerGPU(), GPUs: gpus, Count: c.GPUs, CPU: c.CPU, Memory: c.Memory,
 		})
 		if c.Tasks > 1 { // later tasks must see what earlier ones took
 			f.Take(buf[len(buf)-1:])
@@ -146,7 +155,7 @@ func (s *Shape) fitsOn(f *cluster.Free, k int, i int32) bool {
 	case free(f, i) < s.cuts[k].GPUs:
 		return false
 	}
-	return s.plain || s.units(f, k, i, 1) > 0
+	return s.plain || s.units(f, k, i, 1, s.cuts[k].task()) > 0
 }
 
 // tightest is the GPU of node i with the least left that holds the part, lowest
@@ -192,8 +201,8 @@ type scoreMemo struct {
 }
 
 // best returns the node with the smallest score, -1 if the task fits on none.
-func (m *scoreMemo) best(p *Placer, f *cluster.Free, s *Shape, k int) int32 {
-	m.refresh(p, f, s, k)
+func (m *scoreMemo) best(r scorer, version uint64, f *cluster.Free, s *Shape, k int) int32 {
+	m.refresh(r, version, f, s, k)
 	node, least := int32(-1), int64(unfit)
 	for _, i := range m.top {
 		if i >= 0 && m.bad[i] < least {
@@ -203,20 +212,10 @@ func (m *scoreMemo) best(p *Placer, f *cluster.Free, s *Shape, k int) int32 {
 	return node
 }
 
-func (m *scoreMemo) refresh(p *Placer, f *cluster.Free, s *Shape, k int) {
-	version := uint64(0)
-	switch r := p.scorer.(type) {
-	case *randomScore:
-		version = r.salt
-	case *gradient:
-		version = r.version
-	}
+func (m *scoreMemo) refresh(r scorer, version uint64, f *cluster.Free, s *Shape, k int) {
 	known := m.of == f && m.version == version
 	if known {
-		var pos uint64
-		if pos, known = f.ChangedSince(m.pos, func(i int32) { m.dirty[i>>6] |= 1 << (i & 63) }); known {
-			m.pos = pos
-		}
+		m.pos, known = f.ChangedSince(m.pos, func(i int32) { m.dirty[i>>6] |= 1 << (i & 63) })
 	}
 	n := int(f.Nodes())
 	if !known {
@@ -237,7 +236,7 @@ func (m *scoreMemo) refresh(p *Placer, f *cluster.Free, s *Shape, k int) {
 			i := int32(b<<6 + bits.TrailingZeros64(d))
 			m.bad[i] = unfit
 			if s.fitsOn(f, k, i) {
-				m.bad[i], _ = p.scorer.score(f, i, s, k)
+				m.bad[i], _ = r.score(f, i, s, k)
 			}
 		}
 		m.top[b] = -1

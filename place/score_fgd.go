@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/workload"
 )
 
 // gradient is fragmentation gradient descent: the task goes to the node, and a
@@ -18,10 +19,14 @@ import (
 type gradient struct {
 	layout  *cluster.Layout
 	targets targets
+	// next is the weight of the targets at which the tables are made anew.
+	next int64
 	// version counts the tables; scores of another version are void.
 	version uint64
 	pools   []fragTable
 }
+
+func (r *gradient) prepare([]*cluster.Free) uint64 { return r.version }
 
 func newGradient(l *cluster.Layout) *gradient {
 	return &gradient{layout: l, pools: make([]fragTable, len(l.Pools))}
@@ -48,7 +53,7 @@ func newFragTable(ts []target, pool *cluster.Pool) fragTable {
 	var usable []target
 	for i := range ts {
 		t.weight += ts[i].weight
-		if ts[i].gpus > 0 && ts[i].allows(pool.GPUType) {
+		if ts[i].gpus > 0 && allows(ts[i].types, pool.GPUType) {
 			usable = append(usable, ts[i])
 			t.cpus = append(t.cpus, ts[i].cpu)
 		}
@@ -70,6 +75,11 @@ func newFragTable(ts []target, pool *cluster.Pool) fragTable {
 	return t
 }
 
+func allows(types, gpuType string) bool {
+	n := workload.Need{GPUTypes: types}
+	return n.AllowsType(gpuType)
+}
+
 // frag is the weighted fragmentation, in milli-GPU, of a node with so many cores left.
 func (t *fragTable) frag(left []int32, cpu int64) int64 {
 	var sum int64
@@ -78,7 +88,7 @@ func (t *fragTable) frag(left []int32, cpu int64) int64 {
 	}
 	r, found := slices.BinarySearch(t.cpus, cpu)
 	if found {
-		r++
+		r++ // those that ask for exactly as many fit, too
 	}
 	out := t.weight * sum
 	for g := range t.groups {
@@ -109,22 +119,21 @@ func (r *gradient) score(f *cluster.Free, i int32, s *Shape, k int) (int64, uint
 	for g := range left {
 		left[g] = f.Left(i, g)
 	}
-	cpu := f.CPU(i)
-	before, cpu := t.frag(left, cpu), cpu-s.Need.CPU
+	before, cpu := t.frag(left, f.CPU(i)), f.CPU(i)-s.Need.CPU
 	if !s.Need.Fractional() {
-		gpus := Lowest(f.Mask(i), s.cuts[k].GPUs)
+		gpus := s.usual(f, i, k)
 		for m := gpus; m != 0; m &= m - 1 {
 			left[bits.TrailingZeros64(m)] = 0
 		}
-		return r.quant(t.frag(left, cpu)-before, t.weight), gpus
+		return t.growth(t.frag(left, cpu) - before), gpus
 	}
 	best, gpus := int64(0), uint64(0)
 	for g, l := range left {
 		if l < s.Need.Milli || slices.Contains(left[:g], l) {
-			continue // GPUs with as much left are equal, the first stands for them
+			continue // of GPUs with as much left, the first stands for all
 		}
 		left[g] = l - s.Need.Milli
-		if bad := r.quant(t.frag(left, cpu)-before, t.weight); gpus == 0 || bad < best {
+		if bad := t.growth(t.frag(left, cpu) - before); gpus == 0 || bad < best {
 			best, gpus = bad, 1<<g
 		}
 		left[g] = l
@@ -132,12 +141,30 @@ func (r *gradient) score(f *cluster.Free, i int32, s *Shape, k int) (int64, uint
 	return best, gpus
 }
 
-var FGDQuant = 0
-
-func (r *gradient) quant(d, w int64) int64 {
-	if FGDQuant == 0 || w == 0 {
-		return d
+// growth squashes a growth of the weighted fragmentation into -100..0 as the
+// study does: -floor(100 x sigmoid(-growth)), the growth in GPUs.
+func (t *fragTable) growth(d int64) int64 {
+	if t.weight == 0 {
+		return 0
 	}
-	x := float64(-d) / float64(w) / 1000
-	return -int64(1 / (1 + math.Exp(-x)) * 100)
+	// In 1/1024 milli-GPU, rounded down.
+	x := -d * 1024
+	if x < 0 {
+		x -= t.weight - 1
+	}
+	x /= t.weight
+	n, found := slices.BinarySearch(logits[:], x)
+	if found {
+		n++
+	}
+	return -int64(n)
 }
+
+// logits[n-1] is where 100 x sigmoid reaches n: ln(n/(100-n)), in 1/1024 milli-GPU.
+var logits = func() (out [99]int64) {
+	for k := range out {
+		n := float64(k + 1)
+		out[k] = int64(math.Ceil(float64(1024*1000) * float64(math.Log(n/(100-n)))))
+	}
+	return out
+}()

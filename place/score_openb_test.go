@@ -1,11 +1,10 @@
 package place_test
 
 import (
-	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/escala-sched/escala/cluster"
@@ -35,8 +34,29 @@ func openb(t testing.TB) (*cluster.Spec, *workload.Workload) {
 	return spec, w
 }
 
+// seeds is how many draws of the experiment the means below are over. In the
+// study they are over 10; but clustering and packing depend on the order of the
+// nodes so much (standard deviation 0.6 points) that 10 leave 0.2 to chance.
+const seeds = 40
+
+// arrivals are the pods of the list and copies drawn with replacement until
+// 130 % of the GPUs are asked for. The order of the nodes, which decides between
+// equal ones, is drawn anew for each seed, as in the study.
+func arrivals(t testing.TB, spec *cluster.Spec, w *workload.Workload, seed uint64) (*cluster.Spec, *workload.Workload) {
+	t.Helper()
+	r, err := trace.Resample(w, spec.GPUs()*1000, 1.3, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := *spec
+	s.Nodes = slices.Clone(spec.Nodes)
+	rand.New(rand.NewPCG(seed, 1)).Shuffle(len(s.Nodes), func(i, k int) { s.Nodes[i], s.Nodes[k] = s.Nodes[k], s.Nodes[i] })
+	return &s, r
+}
+
 // arrive places the jobs one after another, each once; nobody leaves. It returns
 // the mean allocated part of the GPUs, in %, while the capacity asked for is k %.
+// Without targets, placement fgd learns from what has arrived.
 func arrive(t testing.TB, spec *cluster.Spec, w *workload.Workload, rule policy.Placement, targets []place.Target) (at [131]float64) {
 	t.Helper()
 	l := cluster.NewLayout(spec)
@@ -53,6 +73,7 @@ func arrive(t testing.TB, spec *cluster.Spec, w *workload.Workload, rule policy.
 	var arrived, used int64
 	var n [131]int
 	var buf []cluster.Grant
+	gpus := spec.GPUs()
 	for i := range w.Jobs {
 		need := w.Jobs[i].Need
 		s := shapes[need]
@@ -68,8 +89,8 @@ func arrive(t testing.TB, spec *cluster.Spec, w *workload.Workload, rule policy.
 			used += s.Milli
 		}
 		buf = grants
-		if k := (arrived*1000/spec.GPUs()/10 + 500) / 1000; k <= 130 {
-			at[k] += float64(used) / float64(spec.GPUs()) / 10
+		if k := (arrived + 5*gpus) / (10 * gpus); k <= 130 {
+			at[k] += float64(used) / float64(10*gpus)
 			n[k]++
 		}
 	}
@@ -81,50 +102,78 @@ func arrive(t testing.TB, spec *cluster.Spec, w *workload.Workload, rule policy.
 	return at
 }
 
-func TestX(t *testing.T) {
+// published are the means of the artifact's expected results for the default
+// list (hkust-adsl/kubernetes-scheduler-simulator, 10 seeds), in % of the GPUs
+// allocated when 90, 100, 110, 120 and 130 % are asked for.
+var published = []struct {
+	by policy.Placer
+	at [5]float64
+}{
+	{policy.Random, [5]float64{85.02, 86.30, 86.88, 87.28, 87.47}},
+	{policy.DotProduct, [5]float64{89.98, 90.62, 90.70, 90.77, 90.85}},
+	{policy.Clustering, [5]float64{89.98, 91.65, 91.73, 91.80, 91.88}},
+	{policy.Packing, [5]float64{89.98, 91.78, 91.86, 91.92, 92.00}},
+	{policy.BestFitScore, [5]float64{89.99, 92.86, 92.94, 93.00, 93.08}},
+	{policy.FGD, [5]float64{89.98, 95.23, 95.30, 95.35, 95.39}},
+}
+
+// TestFGDStudy holds the six placements of FGD's study against its published
+// results: allocated GPUs within half a point wherever they are given.
+func TestFGDStudy(t *testing.T) {
 	spec, w := openb(t)
-	if os.Getenv("NOMEM") != "" {
-		for i := range w.Jobs {
-			w.Jobs[i].Need.Memory = 0
+	if testing.Short() {
+		t.Skip("240 runs take some 20 s")
+	}
+	targets := place.Targets(w.Jobs)
+	var mean [6][5]float64
+	for seed := range uint64(seeds) {
+		s, r := arrivals(t, spec, w, 42+seed)
+		for i, p := range published {
+			at := arrive(t, s, r, policy.Placement{By: p.by, Seed: seed}, targets)
+			for k := range mean[i] {
+				mean[i][k] += at[90+10*k] / seeds
+			}
 		}
 	}
-	fmt.Println(len(w.Jobs))
-	ts := place.Targets(w.Jobs)
-	for _, g := range []int64{1, 1048576 / 100} {
-		place.Grain = g
-		place.FGDQuant = int(min(1, g-1))
-		place.PackGrain = 1
-		if g > 1 {
-			place.PackGrain, place.ClusterGrain = 100, 4
-		}
-		for by := policy.Random; by <= policy.FGD; by++ {
-			var sum [131]float64
-			for seed := range uint64(10) {
-				r, err := trace.Resample(w, spec.GPUs()*1000, 1.3, 42+seed)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if os.Getenv("TAIL") != "" {
-					slices.SortStableFunc(r.Jobs, func(a, b workload.Job) int {
-						x, y := strings.Contains(a.ID, "#"), strings.Contains(b.ID, "#")
-						if x == y {
-							return 0
-						}
-						if x {
-							return 1
-						}
-						return -1
-					})
-				}
-				sp := *spec
-				sp.Nodes = slices.Clone(spec.Nodes)
-				rand.New(rand.NewPCG(seed, 1)).Shuffle(len(sp.Nodes), func(i, j int) { sp.Nodes[i], sp.Nodes[j] = sp.Nodes[j], sp.Nodes[i] })
-				at := arrive(t, &sp, r, policy.Placement{By: by, Seed: seed}, ts)
-				for k := range at {
-					sum[k] += at[k] / 10
-				}
+	for i, p := range published {
+		t.Logf("%-15s at 90..130 %%: %.2f, published %.2f", p.by, mean[i], p.at)
+		for k, got := range mean[i] {
+			if math.Abs(got-p.at[k]) > 0.5 {
+				t.Errorf("%s: %.2f %% allocated when %d %% are asked for, published %.2f", p.by, got, 90+10*k, p.at[k])
 			}
-			fmt.Printf("g=%d %-15s %.2f %.2f %.2f %.2f %.2f\n", g, by, sum[90], sum[100], sum[110], sum[120], sum[130])
 		}
+	}
+}
+
+// TestFGDLearns: told nothing, placement fgd learns what is typical as it comes,
+// and does nearly as well as with the whole list before it.
+func TestFGDLearns(t *testing.T) {
+	spec, w := openb(t)
+	var got float64
+	const n = 5
+	for seed := range uint64(n) {
+		s, r := arrivals(t, spec, w, 42+seed)
+		at := arrive(t, s, r, policy.Placement{By: policy.FGD}, nil)
+		got += at[100] / n
+	}
+	t.Logf("%.2f", got)
+	if got < 94.5 {
+		t.Errorf("%.2f %% allocated when 100 %% are asked for, want at least 94.5", got)
+	}
+}
+
+// BenchmarkArrive is one run of the study: some 10,800 pods on 1,213 nodes.
+func BenchmarkArrive(b *testing.B) {
+	spec, w := openb(b)
+	s, r := arrivals(b, spec, w, 42)
+	targets := place.Targets(w.Jobs)
+	for _, p := range published {
+		b.Run(p.by.String(), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				arrive(b, s, r, policy.Placement{By: p.by}, targets)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(r.Jobs)), "ns/pod")
+		})
 	}
 }

@@ -6,30 +6,34 @@ import (
 	"github.com/escala-sched/escala/cluster"
 )
 
-// packing takes shared GPUs first, the fullest; then free GPUs of nodes in use,
-// the fewest; then idle nodes, the smallest.
-type packing struct{}
+// packing takes shared GPUs first, the fullest (by tenths of a GPU); then free
+// GPUs of nodes in use, as few as possible; then idle nodes, the smallest. Work
+// without GPUs goes to the first node.
+type packing struct{ steady }
 
 func (packing) score(f *cluster.Free, i int32, s *Shape, k int) (int64, uint64) {
 	gpus := s.usual(f, i, k)
+	idle := gpus & f.Mask(i)
 	switch {
 	case s.Need.GPUs == 0:
 		return 0, 0
 	case f.Mask(i) == f.Full(i):
-		return 1<<20 + int64(free(f, i)), gpus
-	case gpus&f.Mask(i) != 0:
-		return 1<<10 + int64(bits.OnesCount64(gpus&f.Mask(i))), gpus
+		return 1000 + int64(free(f, i)), gpus
+	case idle != 0:
+		return 100 + int64(bits.OnesCount64(idle)), gpus
 	}
-	return int64(f.Left(i, bits.TrailingZeros64(gpus))) / PackGrain, gpus
+	return int64(f.Left(i, bits.TrailingZeros64(gpus))) / 100, gpus
 }
 
-var PackGrain int64 = 1
-
-// clustering takes nodes that only hold tasks of the same kind (parts of GPUs, or
-// whole ones), then those that hold both kinds, then idle ones, then those of
-// the other kind; the one with the least left of its GPUs among equals. A GPU
-// that is shared out to the last thousandth looks like one that is taken whole.
-type clustering scale
+// clustering takes nodes that hold only tasks of the same kind (parts of GPUs,
+// or whole ones), then those that hold both kinds, then idle ones, then those of
+// the other kind; among these the one with the least left of its GPUs. Work
+// without GPUs goes to the first node.
+//
+// The kinds are read off the GPUs, not off the jobs: a GPU that is shared out to
+// the last thousandth counts as taken whole, and tasks of one, two or more whole
+// GPUs, which the study tells apart, are one kind.
+type clustering struct{ scale }
 
 func (c clustering) score(f *cluster.Free, i int32, s *Shape, k int) (int64, uint64) {
 	if s.Need.GPUs == 0 {
@@ -47,17 +51,14 @@ func (c clustering) score(f *cluster.Free, i int32, s *Shape, k int) (int64, uin
 	if s.Need.Fractional() {
 		same, other = parts, whole
 	}
-	rank := int64(0)
+	var bad int64
 	switch {
 	case same && other:
-		rank = 1
+		bad = 100
 	case !same && !other:
-		rank = 2
-	case !same:
-		rank = 3
+		bad = 200
+	case other:
+		bad = 300
 	}
-	sc := scale(c)
-	return rank<<22 + sc.gpus(milliLeft(f, i)) / (Grain*ClusterGrain), s.usual(f, i, k)
+	return bad + steps(milliLeft(f, i), c.gpu, 25), s.usual(f, i, k)
 }
-
-var ClusterGrain int64 = 1

@@ -31,32 +31,43 @@ func Targets(jobs []workload.Job) []Target {
 }
 
 // SetTargets tells placement fgd what the workload typically asks for, in place
-// of what was asked for so far; nil turns it back. Other placements ignore it.
+// of what was asked for so far; nil makes it learn that again, from nothing.
+// Other placements ignore it.
 func (p *Placer) SetTargets(ts []Target) {
 	r, ok := p.scorer.(*gradient)
 	if !ok {
 		return
 	}
-	r.targets.given = ts != nil
-	r.targets.clear()
+	r.targets = targets{given: ts != nil}
 	for i := range ts {
-		s := p.Shape(ts[i].Need, "")
-		r.targets.add(s, ts[i].Weight)
+		r.targets.add(p.Shape(ts[i].Need, ""), ts[i].Weight)
 	}
 	r.rebuild()
 }
 
 // Asked counts a job of the shape among what is asked for: placement fgd learns
-// from it what is typical, unless it was told by SetTargets. A caller who counts
-// every submission makes what is learned a function of the submissions; of a
-// shape that it never counted, the first placement counts as one.
+// from it what is typical, unless SetTargets told it. Where every submission is
+// counted, what is learned is a function of the submissions; a shape that was
+// never counted counts once when it is first placed.
 func (p *Placer) Asked(s *Shape) {
-	if r, ok := p.scorer.(*gradient); ok {
-		r.asked(s)
+	s.asked = true
+	for _, rigid := range s.sizes {
+		rigid.asked = true
+	}
+	r, ok := p.scorer.(*gradient)
+	if !ok || r.targets.given {
+		return
+	}
+	r.targets.add(s, 1)
+	if r.targets.weight >= r.next {
+		// Ever more rarely, so that what the scores rest on seldom changes.
+		r.next = r.targets.weight + r.targets.weight/4 + 1
+		r.rebuild()
 	}
 }
 
-// target is one task of a kind; memory is left out, as in the study.
+// target is one task of a kind and how often it is asked for; memory is left
+// out, as in the study.
 type target struct {
 	cpu         int64
 	gpus, milli int32
@@ -64,26 +75,17 @@ type target struct {
 	weight      int64
 }
 
-func (t *target) allows(gpuType string) bool {
-	n := workload.Need{GPUTypes: t.types}
-	return n.AllowsType(gpuType)
-}
-
 // targets counts tasks by kind.
 type targets struct {
 	given  bool
 	all    []target
-	at     map[target]int // by kind: with weight 0
+	at     map[target]int // by kind: the target with weight 0
 	weight int64
-	// next is the weight at which the tables are made anew.
-	next int64
 }
-
-func (ts *targets) clear() { *ts = targets{given: ts.given, at: map[target]int{}} }
 
 func (ts *targets) add(s *Shape, weight int64) {
 	if len(s.cuts) == 0 || weight <= 0 {
-		return // for no pool: nothing that any node could be kept free for
+		return // no pool may serve it: there is nothing to keep free for it
 	}
 	c := s.cuts[0]
 	kind := target{cpu: s.Need.CPU, gpus: c.GPUs, types: s.Need.GPUTypes}
@@ -92,7 +94,9 @@ func (ts *targets) add(s *Shape, weight int64) {
 	}
 	k, ok := ts.at[kind]
 	if !ok {
-		k = len(ts.all)
+		if k = len(ts.all); ts.at == nil {
+			ts.at = map[target]int{}
+		}
 		ts.at[kind] = k
 		ts.all = append(ts.all, kind)
 	}
@@ -101,47 +105,32 @@ func (ts *targets) add(s *Shape, weight int64) {
 	ts.weight += weight
 }
 
-var Popular int64 = 95
-
-// typical are the most frequent kinds that together make up 95 % of the tasks.
+// typical returns the most frequent kinds that together make up 95 % of the
+// tasks, as the study does.
 func (ts *targets) typical() []target {
 	out := slices.Clone(ts.all)
 	slices.SortFunc(out, func(a, b target) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(b.cpu, a.cpu), cmp.Compare(b.milli, a.milli),
 			cmp.Compare(b.gpus, a.gpus), strings.Compare(b.types, a.types))
 	})
+	least := ts.weight - ts.weight/20
 	var sum int64
 	for k := range out {
-		if sum += out[k].weight; sum >= ts.weight-ts.weight/100*(100-Popular) {
-			return out[:k+1]
+		if sum += out[k].weight; sum >= least {
+			out = out[:k+1]
+			break
+		}
+	}
+	for ; sum > maxWeight; sum >>= 1 {
+		for k := range out {
+			out[k].weight = (out[k].weight + 1) >> 1
 		}
 	}
 	return out
 }
 
-func (r *gradient) asked(s *Shape) {
-	s.asked = true
-	ts := &r.targets
-	if ts.given {
-		return
-	}
-	if ts.at == nil {
-		ts.clear()
-	}
-	ts.add(s, 1)
-	// Ever rarer, so that what scores rest on seldom changes: after each quarter more.
-	if ts.weight >= ts.next {
-		ts.next = ts.weight + ts.weight/4 + 1
-		r.rebuild()
-	}
-}
-
-// learn counts a shape that nobody counted.
-func (r *gradient) learn(s *Shape) {
-	if !s.asked {
-		r.asked(s)
-	}
-}
+// maxWeight keeps weighted sums over a node's GPUs far from overflow.
+const maxWeight = 1 << 30
 
 func (r *gradient) rebuild() {
 	r.version++

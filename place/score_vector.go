@@ -1,11 +1,11 @@
 package place
 
-import (
-	"github.com/escala-sched/escala/cluster"
-)
+import "github.com/escala-sched/escala/cluster"
 
-// scale is the most of each resource that one node of the cluster has.
+// scale is the most cores and GPU capacity that one node of the cluster has:
+// amounts become comparable as parts of it. Memory is left out, as in the study.
 type scale struct {
+	steady
 	cpu, gpu int64
 }
 
@@ -18,45 +18,41 @@ func newScale(l *cluster.Layout) scale {
 	return c
 }
 
-// one is the whole of a resource; cores that are not counted are none of it.
+// one is the whole of the largest node.
 const one = 1 << 20
 
-func (c *scale) cores(n int64) int64 {
-	if n > c.cpu {
+// cores and gpus are parts of the largest node, in units of 1/one. Cores that
+// are not counted never run out and count as none.
+func (c *scale) cores(milli int64) int64 {
+	if milli > c.cpu {
 		return 0
 	}
-	return n * one / c.cpu
+	return milli * one / c.cpu
 }
 
 func (c *scale) gpus(milli int64) int64 { return milli * one / c.gpu }
 
-// percent is a hundredth of the best score, the grain of the study's scores: it
-// makes near-equal nodes equal, and the first of them takes the task.
-const percent = one / 100
+// steps is x/whole in steps of 1/n, rounded up.
+func steps(x, whole, n int64) int64 { return (x*n + whole - 1) / whole }
 
-var Grain = int64(1)
-
-// dotProduct takes the node whose free cores and GPUs, as parts of the largest
-// node's, have the smallest product with what is asked for.
-type dotProduct scale
+// dotProduct takes the node whose free cores and GPUs have the smallest product
+// with what is asked for.
+type dotProduct struct{ scale }
 
 func (d dotProduct) score(f *cluster.Free, i int32, s *Shape, k int) (int64, uint64) {
-	c := scale(d)
-	cpu := c.cores(f.CPU(i)) * c.cores(s.Need.CPU)
-	gpu := c.gpus(milliLeft(f, i)) * c.gpus(asked(s, k))
-	return ((cpu+gpu)/2/one)/Grain, s.usual(f, i, k)
+	cpu := d.cores(f.CPU(i)) * d.cores(s.Need.CPU)
+	gpu := d.gpus(milliLeft(f, i)) * d.gpus(capacity(s, k))
+	return steps(cpu+gpu, 2*one*one, 100), s.usual(f, i, k)
 }
 
-// bestFit takes the node on which least is left over of cores and GPUs, as parts
-// of the largest node's.
-type bestFit scale
+// bestFit takes the node on which the least is left over of cores and GPUs.
+type bestFit struct{ scale }
 
 func (b bestFit) score(f *cluster.Free, i int32, s *Shape, k int) (int64, uint64) {
-	c := scale(b)
-	cpu := c.cores(f.CPU(i) - s.Need.CPU)
-	gpu := c.gpus(milliLeft(f, i) - asked(s, k))
-	return ((cpu+gpu)/2)/Grain, s.usual(f, i, k)
+	cpu := b.cores(f.CPU(i) - s.Need.CPU)
+	gpu := b.gpus(milliLeft(f, i) - capacity(s, k))
+	return steps(cpu+gpu, 2*one, 100), s.usual(f, i, k)
 }
 
-// asked is the GPU capacity of one task, in milli-GPU.
-func asked(s *Shape, k int) int64 { return int64(s.cuts[k].GPUs) * int64(s.Need.MilliPerGPU()) }
+// capacity is what one task of the shape's k-th cut asks for, in milli-GPU.
+func capacity(s *Shape, k int) int64 { return int64(s.cuts[k].GPUs) * int64(s.Need.MilliPerGPU()) }

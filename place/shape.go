@@ -11,7 +11,19 @@ import (
 // each, and one more of Rest GPUs.
 type Cut struct {
 	Tasks, GPUs, Rest int32
+	// CPU and Memory of each piece; of the rest what is left of the job's.
+	CPU, Memory         int64
+	restCPU, restMemory int64
 }
+
+// piece is what one task, or the rest, takes of a node.
+type piece struct {
+	gpus        int32
+	cpu, memory int64
+}
+
+func (c *Cut) task() piece { return piece{c.GPUs, c.CPU, c.Memory} }
+func (c *Cut) rest() piece { return piece{c.Rest, c.restCPU, c.restMemory} }
 
 // Shape is a need resolved against a layout. Not safe for concurrent use.
 type Shape struct {
@@ -29,7 +41,7 @@ type Shape struct {
 	memo  []memo
 	// min is the shape of the smallest gang of an elastic need, nil for a rigid one.
 	sizes []*Shape
-	// asked: placement fgd has counted it at least once.
+	// asked: it was counted among what is asked for, see Placer.Asked.
 	asked bool
 }
 
@@ -83,8 +95,25 @@ func (p *Placer) allowed(n *workload.Need, pool int32) []bool {
 	return allow
 }
 
-// cut lays a need over nodes of a pool (SEMANTICS 13).
+// cut lays a need over nodes of a pool (SEMANTICS 13). Cores and memory of a job
+// without tasks are divided as its GPUs are.
 func (p *Placer) cut(n *workload.Need, pool int32) Cut {
+	c := p.cutGPUs(n, pool)
+	c.CPU, c.Memory = n.CPU, n.Memory
+	if n.Tasks == 0 && n.GPUs > 0 {
+		c.CPU, c.restCPU = divide(n.CPU, &c, n.GPUs)
+		c.Memory, c.restMemory = divide(n.Memory, &c, n.GPUs)
+	}
+	return c
+}
+
+// divide gives each piece its part of a total, rounded up, and the rest what remains.
+func divide(total int64, c *Cut, gpus int32) (each, rest int64) {
+	each = (total*int64(c.GPUs) + int64(gpus) - 1) / int64(gpus)
+	return each, max(total-each*int64(c.Tasks), 0)
+}
+
+func (p *Placer) cutGPUs(n *workload.Need, pool int32) Cut {
 	size := p.layout.Pools[pool].MaxGPUs
 	total := n.GPUs
 	switch {
@@ -122,18 +151,18 @@ func (s *Shape) PoolIndex(pool int32) int {
 	return -1
 }
 
-// units is how many tasks of the cut node i could hold for its cores, memory and name, at most want.
-func (s *Shape) units(f *cluster.Free, k int, i int32, want int64) int64 {
+// units is how many such pieces node i could hold for its cores, memory and name, at most want.
+func (s *Shape) units(f *cluster.Free, k int, i int32, want int64, x piece) int64 {
 	if s.allow != nil && !s.allow[k][i] {
 		return 0
 	}
-	if c := s.Need.CPU; c > 0 {
-		want = min(want, f.CPU(i)/c)
+	if x.cpu > 0 {
+		want = min(want, f.CPU(i)/x.cpu)
 	}
-	if m := s.Need.Memory; m > 0 {
-		want = min(want, f.Memory(i)/m)
+	if x.memory > 0 {
+		want = min(want, f.Memory(i)/x.memory)
 	}
-	return want
+	return max(want, 0)
 }
 
 // OnOneNode tells whether counting the whole GPUs of single nodes decides.

@@ -42,7 +42,11 @@ func newLegal(t testing.TB, spec *cluster.Spec, w *workload.Workload) *legal {
 func (l *legal) move(a *fact.Action, sign int32) {
 	j := &l.work.Jobs[a.Job]
 	if len(l.spec.Nodes) == 0 {
-		l.count -= int64(sign) * j.Need.TotalMilli()
+		milli := j.Need.TotalMilli()
+		if a.Tasks > 0 {
+			milli = int64(a.Tasks) * int64(j.Need.GPUs) * 1000
+		}
+		l.count -= int64(sign) * milli
 		if l.count < 0 {
 			l.t.Fatalf("at %d: job %s overbooks the pool", a.At, j.ID)
 		}

@@ -180,12 +180,11 @@ func (r *run) instant() error {
 // decide asks the engine, and again while its actions have effects at this very
 // instant (a stop without grace frees GPUs at once).
 func (r *run) decide() error {
-	const tooOften = 1_000_000
-	for turn := 0; turn < tooOften; turn++ {
+	for turn := 0; turn < 1000+4*len(r.jobs); turn++ {
 		d := r.eng.Decide(r.now)
 		r.res.Decisions++
 		r.wake = d.Wake
-		r.again = false
+		r.again = d.Again
 		for i := range d.Actions {
 			a := &d.Actions[i]
 			r.res.Actions++
@@ -273,6 +272,9 @@ func (r *run) act(a *fact.Action) error {
 		return r.stop(a.Job, fact.CausePreempted)
 	case fact.Refuse:
 		j := &r.res.Jobs[a.Job]
+		if j.State != Unstarted {
+			return nil // withdrawn in the meantime
+		}
 		if j.State = Refused; a.Reason.Code == fact.DependencyFailed {
 			j.State = NeverReady
 		}

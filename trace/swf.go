@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -184,12 +185,24 @@ func (b *builder) swfHeader(line string) {
 			b.w.Epoch = t * 1000
 		}
 	case "MaxProcs":
-		if _, ok := parseWhole(value); ok {
-			b.note("The log's header names " + value + " processors (MaxProcs).")
+		if n, ok := parseWhole(value); ok {
+			b.note(fmt.Sprintf(maxProcsNote, n))
 		}
 	case "Computer", "Installation":
 		b.note(strings.TrimSpace(key) + ": " + b.valid(value) + ".")
 	}
+}
+
+const maxProcsNote = "The log's header names %d processors (MaxProcs)."
+
+// MaxProcs returns the size of the machine that an SWF log's header names.
+func MaxProcs(w *workload.Workload) (n int64, ok bool) {
+	for _, note := range w.Notes {
+		if _, err := fmt.Sscanf(note, maxProcsNote, &n); err == nil && n > 0 {
+			return n, true
+		}
+	}
+	return 0, false
 }
 
 // swfNames renders the log's numbers as names; unknown ones (-1) are "".

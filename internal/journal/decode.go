@@ -65,7 +65,7 @@ func (f field) isTime() bool {
 type line struct {
 	has  uint32
 	num  [fFact]int64
-	word [fOutcome - fFact + 3]int
+	word [fPlace - fFact]int
 	// place and spec are left as text, for those kinds of entry that have them.
 	place, spec []byte
 }

@@ -10,7 +10,6 @@ import (
 	"math/bits"
 	"unicode/utf8"
 
-	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/workload"
 )
@@ -34,7 +33,9 @@ type Reader struct {
 	in     *bufio.Reader
 	sum    hash.Hash
 	header *Header
-	long   []byte
+	// first is the header line as it stands.
+	first []byte
+	long  []byte
 	// raw is the line read last.
 	raw    []byte
 	number int
@@ -59,7 +60,7 @@ func NewReader(name string, in io.Reader) (*Reader, error) {
 	if msg != "" {
 		return nil, r.fail(msg, want)
 	}
-	r.header = h
+	r.header, r.first = h, bytes.Clone(r.raw)
 	return r, nil
 }
 
@@ -151,22 +152,23 @@ func (r *Reader) decode() (msg, want string) {
 
 // checkFact checks what a fact names, and reads a submitted job.
 func (r *Reader) checkFact(f *fact.Fact) (msg, want string) {
-	nodes := int32(len(r.header.Cluster.Nodes))
-	if f.Job < 0 && (f.Node < 0 || f.Node >= nodes) || f.Node < -1 || f.Node >= max(nodes, 0) && f.Node != -1 {
-		return "no node has this number", "the number of a node of the header's cluster, from 0"
-	}
-	if f.Kind == fact.JobSubmitted {
-		if f.Job != r.jobs {
-			return "a submission out of number", "the next number, jobs being numbered from 0"
+	aboutNode := f.Kind <= fact.NodeResumed
+	if f.Node != -1 || aboutNode {
+		if f.Node < 0 || int(f.Node) >= len(r.header.Cluster.Nodes) {
+			return "no node has this number", "the number of a node of the header's cluster, from 0"
 		}
-		r.jobs++
-		f.Submitted, msg, want = r.names.spec(r.l.spec)
-		return msg, want
 	}
-	if f.Job < 0 && f.Node >= 0 {
+	switch {
+	case aboutNode:
 		return "", ""
+	case f.Kind != fact.JobSubmitted:
+		return r.checkJob(f.Job)
+	case f.Job != r.jobs:
+		return "a submission out of number", "the next number, jobs being numbered from 0"
 	}
-	return r.checkJob(f.Job)
+	r.jobs++
+	f.Submitted, msg, want = r.names.spec(r.l.spec)
+	return msg, want
 }
 
 func (r *Reader) checkJob(n int32) (msg, want string) {
@@ -191,6 +193,3 @@ func (r *Reader) checkAction(a *fact.Action) (msg, want string) {
 	}
 	return r.checkJob(a.Job)
 }
-
-// Spec is the cluster of the header.
-func (r *Reader) Spec() *cluster.Spec { return r.header.Cluster }

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/escala-sched/escala/internal/yamlx"
+	"github.com/escala-sched/escala/policy"
+	"github.com/escala-sched/escala/policy/celexpr"
+)
+
+const (
+	groupRun    = "run"
+	groupInputs = "inputs"
+)
+
+// usage is how commands explain themselves; lines are short enough for any terminal.
+const usage = `Usage:
+{{- if .Runnable}}
+  {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
+  {{.CommandPath}} [command]{{end}}
+{{- if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}
+{{- if .HasAvailableSubCommands}}{{$all := .Commands}}{{$groups := .Groups}}
+{{- range $group := $groups}}
+
+{{.Title}}{{range $all}}{{if and (eq .GroupID $group.ID) .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
+
+{{if $groups}}Other commands:{{else}}Commands:{{end}}
+{{- range $all}}{{if and (or (eq .GroupID "") (not $groups)) (or .IsAvailableCommand (eq .Name "help"))}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
+{{- if .HasAvailableLocalFlags}}
+
+Options:
+{{.LocalFlags.FlagUsagesWrapped 100 | trimTrailingWhitespaces}}{{end}}
+{{- if .HasAvailableInheritedFlags}}
+
+Options of all commands:
+{{.InheritedFlags.FlagUsagesWrapped 100 | trimTrailingWhitespaces}}{{end}}
+{{- if .HasAvailableSubCommands}}
+
+"{{.CommandPath}} [command] --help" says more about a command.{{end}}
+`
+
+// Run carries out the command line of s and returns the exit code.
+func Run(ctx context.Context, s *State) int {
+	root := newRoot(s)
+	root.SetArgs(s.Args)
+	root.SetIn(s.Stdin)
+	root.SetOut(s.Stdout)
+	root.SetErr(s.Stderr)
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		s.showError(err)
+	}
+	return exitCode(err)
+}
+
+func newRoot(s *State) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "escala",
+		Short: "Replay a GPU cluster's jobs under other scheduling policies",
+		Long: `escala replays the jobs of a GPU cluster under several scheduling policies and
+shows what the order alone changes: waits, completion times, idle GPUs, money.
+
+Without any input, "escala compare" replays a real trace that it carries.`,
+		Example: `  escala compare
+  escala compare jobs.csv --cluster 16x8 --policy fifo,easy,sjf
+  escala simulate jobs.csv --cluster 16x8 --policy easy --out run1
+  escala policy list`,
+		Version:       s.Build.name(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          noArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRun: func(*cobra.Command, []string) {
+			policy.CompileExpr = celexpr.Compile
+		},
+	}
+	root.SetUsageTemplate(usage)
+	root.SetVersionTemplate("escala {{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.PersistentFlags().Var(newChoice(&s.color, "auto", "always", "never"), "color", "when to use colour: auto, always, never")
+	_ = root.RegisterFlagCompletionFunc("color", words("auto", "always", "never"))
+	root.AddGroup(&cobra.Group{ID: groupRun, Title: "Run:"}, &cobra.Group{ID: groupInputs, Title: "Policies and workloads:"})
+	root.AddCommand(compareCommand(s), simulateCommand(s), replayCommand(s), policyCommand(s), workloadCommand(s), versionCommand(s))
+	return root
+}
+
+// group is a command that only holds others.
+func group(use, short, long, example string, children ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Long: long, Example: example, GroupID: groupInputs, Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	c.AddCommand(children...)
+	return c
+}
+
+// noArgs refuses arguments: of a group they are commands that do not exist.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if !cmd.HasAvailableSubCommands() {
+		return badUsage(cmd.CommandPath()+" --help", "%s takes no arguments, but got %q", cmd.CommandPath(), args[0])
+	}
+	var known []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			known = append(known, c.Name())
+		}
+	}
+	hint := cmd.CommandPath() + " --help"
+	if near := yamlx.Nearest(args[0], known); near != "" {
+		hint = cmd.CommandPath() + " " + near
+	}
+	return badUsage(hint, "unknown command %q for %q; want one of %s", args[0], cmd.CommandPath(), strings.Join(known, ", "))
+}
+
+// argCount wants between lo and hi arguments; hi < 0 = any number.
+func argCount(lo, hi int, want string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= lo && (hi < 0 || len(args) <= hi) {
+			return nil
+		}
+		return badUsage(cmd.CommandPath()+" --help", "%s wants %s, but got %s", cmd.CommandPath(), want, plural(len(args), "argument"))
+	}
+}
+
+// flagError explains an option that cannot be read.
+func flagError(cmd *cobra.Command, err error) error {
+	hint := cmd.CommandPath() + " --help"
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
+		var known []string
+		add := func(f *pflag.Flag) {
+			if !f.Hidden {
+				known = append(known, f.Name)
+			}
+		}
+		cmd.Flags().VisitAll(add)
+		cmd.InheritedFlags().VisitAll(add)
+		name := unknown.GetSpecifiedName()
+		if near := yamlx.Nearest(name, known); near != "" {
+			hint = "--" + near
+		}
+		return badUsage(hint, "%s has no option --%s", cmd.CommandPath(), name)
+	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		return badUsage(hint, "--%s %q: %s", invalid.GetFlag().Name, invalid.GetValue(), rootCause(invalid))
+	}
+	return badUsage(hint, "%s", err)
+}
+
+// rootCause is the innermost error: what the option itself had to say.
+func rootCause(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}

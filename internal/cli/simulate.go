@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/escala-sched/escala/internal/journal"
+	"github.com/escala-sched/escala/internal/report"
+	"github.com/escala-sched/escala/internal/results"
+	"github.com/escala-sched/escala/metrics"
+	"github.com/escala-sched/escala/sim"
+)
+
+// simulateFlags are the options of escala simulate.
+type simulateFlags struct {
+	read                           readFlags
+	world                          worldFlags
+	policy, cluster, output        string
+	out, jobs, journal, reportPath string
+}
+
+func simulateCommand(s *State) *cobra.Command {
+	f := &simulateFlags{}
+	c := &cobra.Command{
+		Use:     "simulate [WORKLOAD...]",
+		GroupID: groupRun,
+		Short:   "Replay a workload under one policy and write everything that happened",
+		Long: `Replays the jobs of a workload under one policy. --out names a folder that takes
+
+  journal.jsonl    every fact and every decision with its reason
+  jobs.csv         one row per job; jobs.parquet holds the same
+  series.csv       the cluster over time; series.parquet holds the same
+  metrics.json     what --output json prints
+
+All of them appear when the run is complete, or none does. The journal's hash is
+shown at the end: the same inputs give the same journal, byte by byte.`,
+		Example: `  escala simulate jobs.csv --policy easy --cluster 16x8 --out run1
+  escala simulate jobs.csv --policy srtf --cluster c.yaml --checkpoint 30m --jobs jobs-srtf.csv
+  escala simulate jobs.csv --policy my.yaml --cluster 16x8 --journal run.jsonl --output json`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
+	}
+	fs := c.Flags()
+	fs.SortFlags = false
+	fs.StringVarP(&f.policy, "policy", "p", "fifo", "policy, by `name` or file")
+	fs.StringVarP(&f.cluster, "cluster", "c", "", "cluster to run on: 16x8, pool:256, or a `file`")
+	fs.VarP(newChoice(&f.output, "table", "json", "csv"), "output", "o", "what to print: table, json, csv")
+	fs.StringVar(&f.out, "out", "", "write all files into this `folder`")
+	fs.StringVar(&f.jobs, "jobs", "", "write one row per job to this CSV `file`")
+	fs.StringVar(&f.journal, "journal", "", "write the journal to this `file`")
+	fs.StringVar(&f.reportPath, "report", "", "write a self-contained page of figures and pictures to this `file`")
+	f.world.add(c)
+	f.read.add(c)
+	completeRun(c)
+	return c
+}
+
+// runFiles are the paths of what a run writes; "" = not written.
+type runFiles struct {
+	journal, jobs, jobsParquet, series, seriesParquet, metrics, report string
+}
+
+func (f *simulateFlags) files() runFiles {
+	p := runFiles{journal: f.journal, jobs: f.jobs, report: f.reportPath}
+	if f.out == "" {
+		return p
+	}
+	in := func(path *string, name string) {
+		if *path == "" {
+			*path = filepath.Join(f.out, name)
+		}
+	}
+	in(&p.journal, "journal.jsonl")
+	in(&p.jobs, "jobs.csv")
+	in(&p.jobsParquet, "jobs.parquet")
+	in(&p.series, "series.csv")
+	in(&p.seriesParquet, "series.parquet")
+	in(&p.metrics, "metrics.json")
+	return p
+}
+
+// list returns the paths that are written.
+func (p *runFiles) list() []string {
+	var out []string
+	for _, path := range []string{p.journal, p.jobs, p.jobsParquet, p.series, p.seriesParquet, p.metrics, p.report} {
+		if path != "" {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+func (f *simulateFlags) run(ctx context.Context, s *State, args []string) error {
+	batch(s)
+	c, t, err := s.prepare(args, []string{f.policy}, f.cluster, &f.read, &f.world)
+	if err != nil {
+		return err
+	}
+	if f.out != "" {
+		if err := s.MkdirAll(f.out); err != nil {
+			return badInput(noFile(err), "--out with a folder that can be made")
+		}
+	}
+	p := f.files()
+	out := &outputs{s: s}
+	defer out.abort()
+	t.pictures, t.series = p.report != "", p.series != ""
+	var log *journal.Writer
+	if p.journal != "" {
+		if log, err = s.openJournal(out, p.journal, t); err != nil {
+			return err
+		}
+		t.observe = func(int, *sim.Options) []sim.Observer { return []sim.Observer{log} }
+	}
+	t.finished = func(_ int, r *sim.Result, col *metrics.Collector) error { return p.write(out, t, r, col) }
+	if c.Policies, err = t.run(ctx, s.newProgress()); err != nil {
+		return cut(err, p.list())
+	}
+	if log != nil {
+		if err := log.Close(); err != nil {
+			return err
+		}
+	}
+	if err := p.writeReports(out, c); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return cut(err, p.list())
+	}
+	if err := out.commit(); err != nil {
+		return err
+	}
+	s.warnRefused(c.Policies)
+	if err := s.show(f.output, c); err != nil {
+		return err
+	}
+	if log == nil {
+		return nil
+	}
+	if f.output == "table" {
+		return s.print("\nJournal: %s lines, SHA-256 %s\n", grouped(log.Lines()), log.Hash())
+	}
+	s.say("Journal: %s lines, SHA-256 %s\n", grouped(log.Lines()), log.Hash())
+	return nil
+}
+
+// openJournal begins the journal of a study's first policy.
+func (s *State) openJournal(out *outputs, path string, t *study) (*journal.Writer, error) {
+	file, err := out.create(path)
+	if err != nil {
+		return nil, err
+	}
+	o := t.options(0)
+	return journal.NewWriter(file, journal.HeaderOf(&o, s.Build.name()))
+}
+
+// write makes the files of what happened to jobs and cluster.
+func (p *runFiles) write(out *outputs, t *study, r *sim.Result, col *metrics.Collector) error {
+	for _, f := range []struct {
+		path string
+		fill func(w *bufio.Writer) error
+	}{
+		{p.jobs, func(w *bufio.Writer) error { return results.WriteJobsCSV(w, t.workload, r) }},
+		{p.jobsParquet, func(w *bufio.Writer) error { return results.WriteJobsParquet(w, t.workload, r) }},
+		{p.series, func(w *bufio.Writer) error { return results.WriteSeriesCSV(w, col.Series(r.End)) }},
+		{p.seriesParquet, func(w *bufio.Writer) error { return results.WriteSeriesParquet(w, col.Series(r.End)) }},
+	} {
+		if f.path == "" {
+			continue
+		}
+		if err := out.write(f.path, f.fill); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeReports makes the files that are made of figures.
+func (p *runFiles) writeReports(out *outputs, c *report.Comparison) error {
+	if p.metrics != "" {
+		if err := out.write(p.metrics, func(w *bufio.Writer) error { return report.WriteJSON(w, c) }); err != nil {
+			return err
+		}
+	}
+	if p.report != "" {
+		return out.write(p.report, func(w *bufio.Writer) error { return report.WriteHTML(w, c) })
+	}
+	return nil
+}

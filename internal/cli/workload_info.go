@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/escala-sched/escala/internal/demo"
+	"github.com/escala-sched/escala/trace"
+	"github.com/escala-sched/escala/workload"
+)
+
+func workloadInfoCommand(s *State) *cobra.Command {
+	var read readFlags
+	var clusterRef, output string
+	c := &cobra.Command{
+		Use:   "info [WORKLOAD...]",
+		Short: "Show what is in a workload",
+		Long: `Shows how many jobs there are, of which sizes, durations and owners, how good
+their estimates are, and what could not be read. With --cluster also the load they
+put on it. Without a WORKLOAD it shows the embedded trace.`,
+		Example: `  escala workload info
+  escala workload info jobs.csv --cluster 16x8
+  escala workload info log.swf.gz --output json`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			batch(s)
+			w, gpus, err := s.infoOf(args, &read, clusterRef)
+			if err != nil {
+				return err
+			}
+			info := trace.Describe(w, gpus)
+			if output == "json" {
+				e := json.NewEncoder(s.Stdout)
+				e.SetEscapeHTML(false)
+				e.SetIndent("", "  ")
+				return e.Encode(info)
+			}
+			return s.print("%s", infoText(&info, gpus))
+		},
+	}
+	c.Flags().StringVarP(&clusterRef, "cluster", "c", "", "cluster for the load: 16x8, pool:256, or a `file`")
+	c.Flags().VarP(newChoice(&output, "table", "json"), "output", "o", "what to print: table, json")
+	_ = c.RegisterFlagCompletionFunc("output", words("table", "json"))
+	read.add(c)
+	return c
+}
+
+func (s *State) infoOf(paths []string, read *readFlags, clusterRef string) (w *workload.Workload, gpus int64, err error) {
+	if len(paths) == 0 {
+		w, err = demo.Workload()
+	} else {
+		w, err = s.readWorkloads(paths, read)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	if clusterRef == "" {
+		return w, 0, nil
+	}
+	c, err := s.readCluster(clusterRef)
+	if err != nil {
+		return nil, 0, err
+	}
+	return w, c.GPUs(), nil
+}
+
+// infoText renders the summary for people.
+func infoText(i *trace.Info, gpus int64) string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-16s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("Name", "%s", i.Name)
+	line("Format", "%s", i.Format)
+	line("Source", "%s", i.Source)
+	if i.Licence != "" {
+		line("Licence", "%s", i.Licence)
+	}
+	line("SHA-256", "%s", i.Hash)
+	line("Rows", "%s read, %s used", grouped(int64(i.Rows)), plural(i.Jobs, "job"))
+	for _, d := range i.Dropped {
+		line("Dropped", "%s: %s, first at %s", grouped(int64(d.Count)), d.Cause, d.First)
+	}
+	for _, n := range i.Notes {
+		line("Note", "%s", n)
+	}
+	when := func(t float64) string {
+		if i.Epoch == nil {
+			return trimNumber(t, 3) + " s"
+		}
+		return time.UnixMilli(int64((*i.Epoch + t) * 1000)).UTC().Format(time.DateTime)
+	}
+	line("Submitted", "%s to %s (%s)", when(i.First), when(i.Last), roundSpan(i.Span))
+	line("GPU-hours", "%s, if every job runs once", grouped(int64(i.GPUHours+0.5)))
+	if i.Span > 0 {
+		line("Keeps busy", "%s GPUs on average over that time", trimNumber(i.GPUHours*3600/i.Span, 1))
+	}
+	if i.Load != nil {
+		line("Offered load", "%s %% of %s", trimNumber(*i.Load*100, 1), plural(int(gpus), "GPU"))
+	}
+	line("Durations", "mean %s, median %s, p90 %s, longest %s", roundSpan(i.Duration.Mean), roundSpan(i.Duration.Median), roundSpan(i.Duration.P90), roundSpan(i.Duration.Max))
+	if i.Wait != nil {
+		line("Recorded waits", "mean %s, median %s, p90 %s, longest %s", roundSpan(i.Wait.Mean), roundSpan(i.Wait.Median), roundSpan(i.Wait.P90), roundSpan(i.Wait.Max))
+	}
+	line("Kinds", "%s with GPUs, %s with a part of one, %s of several tasks", grouped(int64(i.GPUJobs)), grouped(int64(i.FractionalJobs)), grouped(int64(i.GangJobs)))
+	line("Users", "%s", grouped(int64(i.Users)))
+	if e := i.Estimates; e.Given > 0 {
+		line("Estimates", "%s given: %s exact, %s too long, %s too short; median of duration/estimate %s, mean accuracy %s %%",
+			grouped(int64(e.Given)), grouped(int64(e.Exact)), grouped(int64(e.Over)), grouped(int64(e.Under)), trimNumber(e.MedianRatio, 3), trimNumber(e.MeanAccuracy*100, 1))
+	} else {
+		line("Estimates", "none given")
+	}
+	b.WriteString("\n")
+	fmt.Fprintf(&b, "%-16s %12s %14s %8s\n", "GPUs", "jobs", "GPU-hours", "share")
+	for _, z := range i.Sizes {
+		sizeLine(&b, grouped(z.GPUs), z.Jobs, z.GPUHours, i.GPUHours)
+	}
+	for _, part := range []struct {
+		title string
+		rows  []trace.NameCount
+	}{{"Team", i.Teams}, {"Partition", i.Partitions}, {"GPU type", i.GPUTypes}, {"Outcome", i.Outcomes}} {
+		if len(part.rows) == 0 || part.title == "Partition" && sameNames(i.Teams, i.Partitions) {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%-16s %12s %14s %8s\n", part.title, "jobs", "GPU-hours", "share")
+		const most = 15
+		for n, r := range part.rows {
+			if n == most {
+				fmt.Fprintf(&b, "and %s more (--output json has all)\n", grouped(int64(len(part.rows)-most)))
+				break
+			}
+			sizeLine(&b, r.Name, r.Jobs, r.GPUHours, i.GPUHours)
+		}
+	}
+	return b.String()
+}
+
+func sizeLine(b *strings.Builder, name string, jobs int, hours, all float64) {
+	share := 0.0
+	if all > 0 {
+		share = hours / all * 100
+	}
+	fmt.Fprintf(b, "%-16s %12s %14s %7.1f%%\n", name, grouped(int64(jobs)), grouped(int64(hours+0.5)), share)
+}
+
+func sameNames(a, b []trace.NameCount) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// roundSpan writes seconds as people say them, with two units.
+func roundSpan(s float64) string {
+	switch {
+	case s < 60:
+		return trimNumber(s, 1) + " s"
+	case s < 3600:
+		return fmt.Sprintf("%d min %d s", int(s)/60, int(s)%60)
+	case s < 86400:
+		return fmt.Sprintf("%d h %d min", int(s)/3600, int(s)/60%60)
+	}
+	return fmt.Sprintf("%d d %d h", int(s)/86400, int(s)/3600%24)
+}

@@ -1,0 +1,315 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/sim"
+	"github.com/escala-sched/escala/trace"
+	"github.com/escala-sched/escala/workload"
+)
+
+func TestHeaderRoundTrip(t *testing.T) {
+	for _, spec := range []*cluster.Spec{lab(true), {Name: "pool:7", Count: 7, Hash: "abc"}, cluster.Uniform("200x4", 200, 4),
+		{Name: "odd", Nodes: []cluster.Node{{Name: "a09", GPUs: 1}, {Name: "a10", GPUs: 1}, {Name: "b", GPUs: 2}, {Name: "b", GPUs: 2}, {Name: "c99999999999999999999", CPU: 5, Partitions: []string{"x", "y"}}}[:3]}} {
+		want := &Header{Engine: "v1", Cluster: spec, Policy: shipped(t, "sjf@helios"), Until: 5,
+			Workload: workload.Workload{Name: "w", Hash: "h", Source: "s", Format: "f", Licence: "l", Epoch: 0},
+			Assume:   sim.Assumptions{Checkpoint: -1, RestartCost: 2, Grace: 3, StartLatency: 4}, Faults: sim.Faults{MTBF: 1, MTTR: 2, Seed: 1 << 63}}
+		line, err := want.appendTo(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, reader(t, line).Header(), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want,+got):\n%s\n%s", spec.Name, diff, line)
+		}
+	}
+}
+
+func TestNodesAreGrouped(t *testing.T) {
+	if n := len(toCluster(cluster.Uniform("2000x8", 2000, 8)).Nodes); n != 1 {
+		t.Errorf("equal nodes with running numbers make %d groups", n)
+	}
+	for name, want := range map[string]string{"n9": "n10", "n09": "n10", "n99": "n100", "x": "", "": "", "7": "8"} {
+		if got := nextName(name); got != want {
+			t.Errorf("behind %q comes %q, want %q", name, got, want)
+		}
+	}
+}
+
+// everyFact and everyAction have each field in use.
+func everyFact(j *workload.Job) []fact.Fact {
+	return []fact.Fact{
+		{Kind: fact.JobSubmitted, At: -5, Job: 0, Node: -1, Submitted: j, Estimate: 9},
+		{Kind: fact.NodeDown, Job: -1, Node: 2}, {Kind: fact.NodeUp, Job: -1, Node: 0},
+		{Kind: fact.NodeDrained, Job: -1, Node: 1}, {Kind: fact.NodeResumed, Job: -1, Node: 1},
+		{Kind: fact.JobStarted, At: 1, Attempt: 1, Node: -1},
+		{Kind: fact.StartFailed, At: 1, Attempt: 2, Node: 3}, {Kind: fact.StartFailed, At: 1, Attempt: 2, Node: -1},
+		{Kind: fact.JobCheckpointed, At: 2, Attempt: 3, Node: -1, Kept: 77},
+		{Kind: fact.JobStopped, At: 3, Attempt: 4, Node: -1, Cause: fact.CauseDrain, Kept: 1, Lost: 2, Restart: 3},
+		{Kind: fact.JobFinished, At: 4, Attempt: 5, Node: -1, Outcome: workload.OutcomeTimeout, Kept: 11, Restart: 12},
+		{Kind: fact.JobCancelled, At: 5, Node: -1},
+	}
+}
+
+func everyAction() []fact.Action {
+	return []fact.Action{
+		{Do: fact.Start, At: 6, Attempt: 1, For: -1, Tasks: 3, Count: 12, Reason: fact.Reason{Code: fact.InOrder, For: -1},
+			Place: []fact.Grant{cluster.WholeGrant(0, 0xff), {Node: 1, Milli: 250, GPUs: 4, Count: 1, CPU: 5, Memory: 6}, {Node: 2, Milli: 1000, CPU: 7}, {Node: 3, Milli: 1000, GPUs: 3, Count: 0}}},
+		{Do: fact.Stop, At: 6, Attempt: 9, For: 0, Count: 2, Reason: fact.Reason{Code: fact.GaveWay, For: 0}},
+		{Do: fact.Hold, At: 6, For: -1, Reason: fact.Reason{Code: fact.Leaving, For: -1, Have: 1, Want: 2, Block: 3, Until: 4}},
+		{Do: fact.Reserve, At: 6, For: -1, Until: 99}, {Do: fact.Release, At: 7, For: -1}, {Do: fact.Refuse, At: 8, For: -1},
+	}
+}
+
+func TestLinesRoundTrip(t *testing.T) {
+	job := &workload.Job{ID: "a\"\\\x01\tü\u2028", User: "u", Team: "t", Partition: "p", Kind: workload.KindRealtime, Submit: -5, Priority: -3, Estimate: 1, Limit: 2, Deadline: 3,
+		Need:     workload.Need{Tasks: 2, GPUs: 1, Milli: 500, MinTasks: 1, MaxTasks: 2, CPU: 3, Memory: 4, GPUTypes: "A|B", Within: "rack", Nodes: "n1|n2"},
+		Contract: workload.Contract{HasMinRuntime: true, CheckpointInterval: 1, CheckpointOnStop: true, RestartCost: 2, Grace: 3},
+		After:    []workload.Dependency{{Job: "x"}, {Job: "y", When: workload.AfterNotOK}}, Speed: []workload.Speed{{GPUType: "A", Milli: 5}, {GPUType: "B", Milli: 6}},
+		Labels: map[string]string{"k": "v", "k2": ""}}
+	var out bytes.Buffer
+	w, err := NewWriter(&out, &Header{Cluster: lab(false), Policy: shipped(t, "fifo")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts, actions := everyFact(job), everyAction()
+	for i := range facts {
+		facts[i].At = max(facts[i].At, int64(i/6))
+		w.Fact(&facts[i])
+	}
+	for i := range actions {
+		w.Action(&actions[i])
+	}
+	w.Instant(&sim.Gauge{At: 8})
+	w.Instant(&sim.Gauge{At: 9})
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := reader(t, out.Bytes())
+	var gotF []fact.Fact
+	var gotA []fact.Action
+	timers := 0
+	for {
+		e, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case e.Fact != nil:
+			gotF = append(gotF, *e.Fact)
+		case e.Action != nil:
+			a := *e.Action
+			a.Place = append([]fact.Grant(nil), a.Place...)
+			gotA = append(gotA, a)
+		default:
+			timers++
+		}
+	}
+	if diff := cmp.Diff(facts, gotF); diff != "" {
+		t.Errorf("facts (-want,+got):\n%s", diff)
+	}
+	if diff := cmp.Diff(actions, gotA, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("actions (-want,+got):\n%s", diff)
+	}
+	if timers != 1 {
+		t.Errorf("%d timer lines, want 1", timers)
+	}
+	if int64(bytes.Count(out.Bytes(), []byte("\n"))) != w.Lines() {
+		t.Errorf("%d lines counted", w.Lines())
+	}
+}
+
+// TestSpecIsAWorkloadLine holds that a submission's spec has the names and
+// meanings of the workload format.
+func TestSpecIsAWorkloadLine(t *testing.T) {
+	for _, j := range someJobs(9, 100, true).Jobs {
+		j.After = nil
+		line := string(appendJob(nil, &j))
+		text := `{"escala":"workload","version":1}` + "\n" + strings.TrimSuffix(line, "}") + `,"actual":{"duration_ms":1}}` + "\n"
+		w, err := trace.ReadBytes("w", []byte(text), trace.Options{Format: "escala"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(j, w.Jobs[0]); diff != "" {
+			t.Errorf("%s (-want,+got):\n%s", line, diff)
+		}
+	}
+}
+
+// TestWordsAreComplete fails when package fact has a word more than the reader knows.
+func TestWordsAreComplete(t *testing.T) {
+	beyond := func(what string, n int, name func(uint8) string) {
+		defer func() { _ = recover() }() // no name: that is as it should be
+		t.Errorf("%s %q is not among the words of the format", what, name(uint8(n)))
+	}
+	beyond("fact", len(kindWords), func(n uint8) string { return fact.Kind(n).String() })
+	beyond("action", len(doWords), func(n uint8) string { return fact.Do(n).String() })
+	beyond("reason", len(codeWords), func(n uint8) string { return fact.Code(n).String() })
+	beyond("cause", len(causeWords), func(n uint8) string { return fact.Cause(n).String() })
+	beyond("outcome", len(outcomeWords), func(n uint8) string { return workload.Outcome(n).String() })
+}
+
+// head is a header of two nodes of four GPUs; job 0 is submitted in line 2.
+func head(t testing.TB) string {
+	line, err := (&Header{Cluster: cluster.Uniform("2x4", 2, 4), Policy: shipped(t, "fifo"), Workload: workload.Workload{Epoch: workload.Unknown}}).appendTo(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(line) + `{"t":10,"fact":"submitted","job":0,"spec":{"id":"a","submit_ms":10,"gpus":1}}` + "\n"
+}
+
+func TestErrorsSayWhereAndWhat(t *testing.T) {
+	tests := map[string]struct{ line, want string }{
+		"no JSON":         {`start`, "no JSON object"},
+		"cut object":      {`{"t":10`, "no comma"},
+		"two objects":     {`{"t":10,"fact":"timer"} {}`, "more text"},
+		"no time":         {`{"fact":"timer"}`, `no field "t"`},
+		"neither":         {`{"t":10}`, "either"},
+		"both":            {`{"t":10,"fact":"timer","do":"start"}`, "either"},
+		"unknown fact":    {`{"t":10,"fact":"begun","job":0}`, "node-down, node-up"},
+		"unknown action":  {`{"t":10,"do":"kill","job":0}`, "one of start, stop"},
+		"twice":           {`{"t":10,"t":10,"fact":"timer"}`, "twice"},
+		"decimal":         {`{"t":10.5,"fact":"timer"}`, "whole number"},
+		"too late":        {`{"t":9000000000000001,"fact":"timer"}`, "whole number"},
+		"back":            {`{"t":9,"fact":"timer"}`, "time goes back"},
+		"no job":          {`{"t":10,"fact":"started","try":1}`, `no field "job"`},
+		"unknown job":     {`{"t":10,"fact":"started","job":1,"try":1}`, "no job of this number"},
+		"unknown victim":  {`{"t":10,"do":"stop","job":0,"try":1,"for":7}`, "no job of this number"},
+		"no attempt":      {`{"t":10,"fact":"started","job":0}`, `no field "try"`},
+		"unknown node":    {`{"t":10,"fact":"node-down","node":2}`, "no node"},
+		"node -1":         {`{"t":10,"fact":"node-down","node":-1}`, "no node"},
+		"out of number":   {`{"t":10,"fact":"submitted","job":2,"spec":{"id":"b","submit_ms":1,"gpus":1}}`, "out of number"},
+		"no spec":         {`{"t":10,"fact":"submitted","job":1}`, `no field "spec"`},
+		"no id":           {`{"t":10,"fact":"submitted","job":1,"spec":{"submit_ms":1,"gpus":1}}`, "no id"},
+		"bad need":        {`{"t":10,"fact":"submitted","job":1,"spec":{"id":"b","submit_ms":1}}`, "asks for nothing"},
+		"bad kind":        {`{"t":10,"fact":"submitted","job":1,"spec":{"id":"b","submit_ms":1,"gpus":1,"kind":"x"}}`, "kind is"},
+		"huge":            {`{"t":10,"fact":"submitted","job":1,"spec":{"id":"b","submit_ms":1,"gpus":2147483647,"tasks":2}}`, "too large"},
+		"GPU beyond node": {`{"t":10,"do":"start","job":0,"try":1,"place":[[0,"10"]]}`, "does not have"},
+		"node beyond":     {`{"t":10,"do":"start","job":0,"try":1,"place":[[2,"1"]]}`, "does not have"},
+		"bad place":       {`{"t":10,"do":"start","job":0,"try":1,"place":[[0]]}`, "place is"},
+		"long place":      {`{"t":10,"do":"start","job":0,"try":1,"place":[[0,"1",1000,0,0,1,1]]}`, "place is"},
+		"no UTF-8":        {"{\"t\":10,\"fact\":\"timer\",\"x\":\"\xff\"}", "UTF-8"},
+		"empty line":      {" ", "empty line"},
+		"negative kept":   {`{"t":10,"fact":"finished","job":0,"try":1,"kept":-1}`, "negative"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := reader(t, []byte(head(t)+tc.line+"\n"))
+			_, err := r.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = r.Next()
+			var bad *Error
+			if !errors.As(err, &bad) || bad.Line != 3 || !strings.Contains(err.Error(), tc.want) || !strings.HasPrefix(err.Error(), "run.jsonl:3: ") || bad.Want == "" && name != "bad need" {
+				t.Errorf("error %v; want line 3 and %q", err, tc.want)
+			}
+		})
+	}
+	r := reader(t, []byte(head(t)+`{"t":10,"fact":"timer"}`))
+	_, _ = r.Next()
+	if _, err := r.Next(); err == nil || !strings.Contains(err.Error(), "middle of a line") {
+		t.Errorf("a cut file gives %v", err)
+	}
+}
+
+func TestHeaderErrors(t *testing.T) {
+	good := head(t)
+	for _, tc := range []struct{ from, to, want string }{
+		{`{"escala":"journal"`, `[`, "no header"},
+		{`"escala":"journal"`, `"escala":"workload"`, `holds "workload"`},
+		{`"version":1`, `"version":2`, "version 2"},
+		{`"count":2`, `"count":2000000`, "at most 1000000"},
+		{`"gpus":4`, `"gpus":65`, "want 0..64"},
+		{`blocking: strict`, `blocking: stric`, "did you mean strict"},
+		{`{"name":"fifo"`, `{"name":"lifo"`, "both"},
+		{`"grace_ms":0`, `"grace_ms":-5`, "length of time"},
+	} {
+		_, err := NewReader("run.jsonl", strings.NewReader(strings.Replace(good, tc.from, tc.to, 1)))
+		if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.HasPrefix(err.Error(), "run.jsonl:1: ") {
+			t.Errorf("%s gives %v; want line 1 and %q", tc.to, err, tc.want)
+		}
+	}
+	if _, err := NewReader("run.jsonl", strings.NewReader("")); err == nil {
+		t.Error("an empty file is a journal")
+	}
+}
+
+func TestUnknownFieldsSurviveRewrite(t *testing.T) {
+	text := strings.Replace(head(t), `"escala":"journal"`, `"later":{"a":[1,{"b":null}]},"escala":"journal"`, 1)
+	text = strings.Replace(text, `"t":10`, `"t":10 , "new":"x\"y" `, 1) + `{"t":11,"fact":"timer","more":[true,-1.5e3]}` + "\n"
+	var out bytes.Buffer
+	same := func(e *Entry) ([]byte, error) { return e.Raw, nil }
+	if err := Rewrite(reader(t, []byte(text)), &out, same); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != text {
+		t.Errorf("rewritten:\n%s\nwant:\n%s", &out, text)
+	}
+	out.Reset()
+	noTimers := func(e *Entry) ([]byte, error) {
+		if e.Line > 1 && e.Fact == nil && e.Action == nil {
+			return nil, nil
+		}
+		return e.Raw, nil
+	}
+	if err := Rewrite(reader(t, []byte(text)), &out, noTimers); err != nil || strings.Contains(out.String(), "timer") || strings.Count(out.String(), "\n") != 2 {
+		t.Errorf("%v:\n%s", err, &out)
+	}
+}
+
+func TestCreateIsAtomic(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "run.jsonl")
+	h := &Header{Cluster: lab(false), Policy: shipped(t, "fifo")}
+	for _, finish := range []string{"abort", "fail", "close"} {
+		w, err := Create(path, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if finish == "fail" {
+			w.Fact(&fact.Fact{Kind: fact.JobSubmitted})
+		}
+		if finish == "abort" {
+			w.Abort()
+		}
+		if err := w.Close(); (err == nil) != (finish == "close") {
+			t.Errorf("%s: Close returns %v", finish, err)
+		}
+		w.Abort()
+		entries, _ := os.ReadDir(dir)
+		if want := finish == "close"; (len(entries) == 1 && entries[0].Name() == "run.jsonl") != want || !want && len(entries) > 0 {
+			t.Errorf("%s leaves %v", finish, entries)
+		}
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestWriteErrorIsTold(t *testing.T) {
+	w, err := NewWriter(fullDisk{}, &Header{Cluster: lab(false), Policy: shipped(t, "fifo")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100_000 {
+		w.Fact(&fact.Fact{Kind: fact.NodeUp})
+	}
+	if err := w.Close(); err == nil || !strings.Contains(err.Error(), "disk full") {
+		t.Errorf("Close returns %v", err)
+	}
+}

@@ -1,0 +1,67 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/escala-sched/escala/sim"
+)
+
+// FuzzReader gives the reader whatever bytes somebody may point it at. What it
+// takes must be JSON and must come through the writer unchanged in meaning.
+func FuzzReader(f *testing.F) {
+	data, _ := record(f, sim.Options{Workload: someJobs(1, 30, true), Cluster: lab(true), Policy: shipped(f, "priority")})
+	header := data[:bytes.IndexByte(data, '\n')+1]
+	f.Add(header, data[len(header):])
+	f.Add([]byte(head(f)), []byte(`{"t":11,"fact":"timer","x":[{"y":"\u00e9"},1e5,-0]}`+"\n"))
+	for _, line := range bytes.SplitAfter(data[len(header):], []byte("\n"))[:25] {
+		f.Add(header, line)
+	}
+	f.Fuzz(func(t *testing.T, header, body []byte) {
+		data := append(bytes.Clone(header), body...)
+		r, err := NewReader("fuzz", bytes.NewReader(data))
+		if err != nil {
+			mustHavePlace(t, err)
+			return
+		}
+		for {
+			e, err := r.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				mustHavePlace(t, err)
+				break
+			}
+			if !json.Valid(e.Raw) {
+				t.Fatalf("taken, but no JSON: %q", e.Raw)
+			}
+			again := appendTimer(nil, e.At)
+			if e.Fact != nil {
+				again = appendFact(nil, e.Fact)
+			} else if e.Action != nil {
+				again = appendAction(nil, e.Action)
+			}
+			var l line
+			if msg, _ := l.parse(again); msg != "" {
+				t.Fatalf("%q is written as %q: %s", e.Raw, again, msg)
+			}
+		}
+		if r, err = NewReader("fuzz", bytes.NewReader(data)); err == nil {
+			if _, _, err := ToWorkload(r); err != nil {
+				mustHavePlace(t, err)
+			}
+		}
+	})
+}
+
+func mustHavePlace(t *testing.T, err error) {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) || e.Line < 1 {
+		t.Fatalf("error without a place: %v", err)
+	}
+}

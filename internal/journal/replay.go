@@ -1,0 +1,218 @@
+package journal
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/escala-sched/escala/engine"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/workload"
+)
+
+// Replayed is a journal folded into the state it leads to.
+type Replayed struct {
+	Engine *engine.Engine
+	// Now is the time of the last line, [workload.Unknown] where there is none.
+	Now            workload.Time
+	Facts, Actions int64
+	// Decisions is how often it was decided again, 0 without verify.
+	Decisions int64
+}
+
+// Difference is where deciding again comes to something else than the journal.
+type Difference struct {
+	File string
+	// Line of the journal, 1-based; one behind the last where an action is missing at the end.
+	Line int
+	// Recorded is the line found, Decided the line that deciding again calls for; "" = none.
+	Recorded, Decided string
+	// Engine is the version that wrote the journal: only the same one must come to the same.
+	Engine string
+}
+
+// Error shows both lines.
+func (d *Difference) Error() string {
+	show := func(s string) string {
+		if s == "" {
+			return "no action here"
+		}
+		return strings.TrimSuffix(s, "\n")
+	}
+	s := fmt.Sprintf("%s:%d: decided otherwise\n  recorded: %s\n  decided:  %s", d.File, d.Line, show(d.Recorded), show(d.Decided))
+	if d.Engine != "" {
+		s += "\n  written by escala " + d.Engine
+	}
+	return s
+}
+
+// Replay folds a journal: facts and recorded decisions make the state. With
+// verify it also decides again at each point at which the run did, and compares
+// the actions field by field; the first that differs is a [Difference].
+func Replay(r *Reader, verify bool) (*Replayed, error) {
+	p, err := newReplay(r)
+	if err != nil {
+		return nil, err
+	}
+	p.verify = verify
+	for {
+		e, err := r.Next()
+		if err == io.EOF {
+			return &p.out, p.end(r.number+1, nil)
+		}
+		if err == nil {
+			err = p.entry(e)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// replay is one in progress.
+type replay struct {
+	r      *Reader
+	verify bool
+	// perEvent: it was decided after each event, and once more at the end of an instant.
+	perEvent bool
+	out      Replayed
+	// decided are the actions of the last decision that the journal has not shown yet.
+	decided []fact.Action
+	// due: something happened since the last decision that calls for one.
+	due bool
+	// stops are the jobs that were told to stop at this instant.
+	stops []int32
+}
+
+func newReplay(r *Reader) (*replay, error) {
+	h := r.Header()
+	eng, err := engine.New(h.Cluster, h.Policy, h.defaults())
+	if err != nil {
+		return nil, r.fail("the header: "+err.Error(), "")
+	}
+	return &replay{r: r, perEvent: h.Policy.PerEvent, out: Replayed{Engine: eng, Now: workload.Unknown}}, nil
+}
+
+func (p *replay) entry(e *Entry) error {
+	if e.Action != nil {
+		return p.action(e)
+	}
+	effect := e.Fact != nil && p.effect(e.Fact)
+	switch {
+	case e.At > p.out.Now:
+		if err := p.instant(e); err != nil {
+			return err
+		}
+	case len(p.decided) > 0, p.perEvent && !effect:
+		if err := p.settle(e.Line, e.Raw); err != nil {
+			return err
+		}
+	}
+	p.due = p.due || !effect || e.Fact.Kind == fact.JobStopped
+	if e.Fact == nil {
+		return nil
+	}
+	p.out.Facts++
+	if err := p.out.Engine.Apply(e.Fact); err != nil {
+		return p.refused(err)
+	}
+	return nil
+}
+
+// effect tells whether a fact follows from an action or a fact of the same
+// instant; any other one is an event that was decided on by itself.
+func (p *replay) effect(f *fact.Fact) bool {
+	switch f.Kind {
+	case fact.JobStarted:
+		return p.r.header.Assume.StartLatency == 0
+	case fact.JobStopped:
+		return f.Cause == fact.CauseNodeFailure || f.At == p.out.Now && slices.Contains(p.stops, f.Job)
+	}
+	return false
+}
+
+// instant ends one and begins the next.
+func (p *replay) instant(e *Entry) error {
+	if err := p.end(e.Line, e.Raw); err != nil {
+		return err
+	}
+	p.out.Now, p.stops = e.At, p.stops[:0]
+	return nil
+}
+
+func (p *replay) end(line int, raw []byte) error {
+	p.due = p.due || p.perEvent && line > 2
+	return p.settle(line, raw)
+}
+
+func (p *replay) action(e *Entry) error {
+	if e.At > p.out.Now {
+		if err := p.instant(e); err != nil {
+			return err
+		}
+	}
+	if e.Action.Do == fact.Stop {
+		p.stops = append(p.stops, e.Action.Job)
+	}
+	if p.verify {
+		if len(p.decided) == 0 {
+			p.decide()
+		}
+		if len(p.decided) == 0 || !same(e.Action, &p.decided[0]) {
+			return p.differs(e.Line, e.Raw)
+		}
+		p.decided = p.decided[1:]
+	}
+	p.out.Actions++
+	if err := p.out.Engine.Commit(e.Action); err != nil {
+		return p.refused(err)
+	}
+	return nil
+}
+
+// settle holds that nothing more was to be decided before the line.
+func (p *replay) settle(line int, raw []byte) error {
+	if !p.verify {
+		return nil
+	}
+	if p.due && len(p.decided) == 0 {
+		p.decide()
+	}
+	if len(p.decided) > 0 {
+		return p.differs(line, raw)
+	}
+	return nil
+}
+
+func (p *replay) decide() {
+	p.decided = p.out.Engine.Decide(p.out.Now).Actions
+	p.due = false
+	p.out.Decisions++
+}
+
+func (p *replay) differs(line int, raw []byte) error {
+	d := &Difference{File: p.r.name, Line: line, Recorded: string(raw), Engine: p.r.header.Engine}
+	if len(p.decided) > 0 {
+		d.Decided = string(appendAction(nil, &p.decided[0]))
+	}
+	return d
+}
+
+func (p *replay) refused(err error) error {
+	return p.r.fail("the engine does not take this line: "+err.Error(), "a journal as it was written")
+}
+
+// same compares two actions in every field.
+func same(a, b *fact.Action) bool {
+	if len(a.Place) != len(b.Place) {
+		return false
+	}
+	for i := range a.Place {
+		if a.Place[i] != b.Place[i] {
+			return false
+		}
+	}
+	return a.Do == b.Do && a.Job == b.Job && a.Attempt == b.Attempt && a.For == b.For && a.Tasks == b.Tasks &&
+		a.Count == b.Count && a.At == b.At && a.Until == b.Until && a.Reason == b.Reason
+}

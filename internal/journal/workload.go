@@ -1,0 +1,133 @@
+package journal
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/workload"
+)
+
+// ToWorkload reads a journal as a trace, for another policy on the same
+// submissions. A job that ran to its end, or was withdrawn while it ran, has the
+// work it did as its duration. Of the others the duration is not known; they are
+// left out and counted by what became of them.
+func ToWorkload(r *Reader) (*workload.Workload, *cluster.Spec, error) {
+	h := r.Header()
+	var jobs []past
+	for {
+		e, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		switch {
+		case e.Fact != nil && e.Fact.Kind == fact.JobSubmitted:
+			jobs = append(jobs, past{spec: e.Fact.Submitted, line: e.Line, start: workload.Unknown, fate: waits})
+		case e.Fact != nil && e.Fact.Job >= 0:
+			jobs[e.Fact.Job].fact(e.Fact)
+		case e.Action != nil && e.Action.Do == fact.Refuse:
+			jobs[e.Action.Job].fate = neverFits
+			if e.Action.Reason.Code == fact.DependencyFailed {
+				jobs[e.Action.Job].fate = neverReady
+			}
+		}
+	}
+	w := &workload.Workload{Name: h.Workload.Name, Epoch: h.Workload.Epoch, Licence: h.Workload.Licence,
+		Source: filepath.Base(r.name), Format: "journal", Hash: r.Hash(), Rows: len(jobs)}
+	for i := range jobs {
+		p := &jobs[i]
+		if p.fate != ended {
+			w.Drop(string(p.fate), fmt.Sprintf("%s:%d", w.Source, p.line))
+			continue
+		}
+		w.Jobs = append(w.Jobs, *p.spec)
+		w.Actual = append(w.Actual, workload.Actual{Duration: p.work, Outcome: p.outcome, Start: p.start, End: p.end})
+	}
+	w.Sort()
+	forgetDependencies(w)
+	if err := w.Check(); err != nil {
+		return nil, nil, &Error{File: r.name, Line: r.number, Msg: err.Error()}
+	}
+	return w, h.Cluster, nil
+}
+
+// fate is what became of a job; all but ended are causes for leaving it out.
+type fate string
+
+const (
+	ended      fate = ""
+	waits      fate = "still waiting when the journal ends, never started"
+	runs       fate = "still running when the journal ends"
+	requeued   fate = "stopped, and waiting again when the journal ends"
+	withdrawn  fate = "withdrawn before it ran to an end"
+	neverFits  fate = "refused: never fits the cluster"
+	neverReady fate = "refused: its dependency never came true"
+)
+
+// past is a job's history so far.
+type past struct {
+	spec    *workload.Job
+	line    int
+	fate    fate
+	start   workload.Time
+	end     workload.Time
+	work    workload.Span
+	outcome workload.Outcome
+}
+
+func (p *past) fact(f *fact.Fact) {
+	switch f.Kind {
+	case fact.JobStarted:
+		p.fate = runs
+		if p.start == workload.Unknown {
+			p.start = f.At
+		}
+	case fact.JobFinished:
+		p.fate, p.end, p.work, p.outcome = ended, f.At, f.Kept, f.Outcome
+	case fact.JobStopped:
+		p.fate = requeued
+		if f.Cause == fact.CauseCancelled {
+			p.fate, p.end, p.work, p.outcome = ended, f.At, f.Kept+f.Lost, workload.OutcomeCancelled
+		}
+	case fact.JobCancelled:
+		if p.fate != runs { // a run ends by the stop that follows
+			p.fate = withdrawn
+		}
+	}
+}
+
+// forgetDependencies drops dependencies on jobs that are left out: there is
+// nothing to wait for.
+func forgetDependencies(w *workload.Workload) {
+	var known map[string]bool
+	dropped := 0
+	for i := range w.Jobs {
+		j := &w.Jobs[i]
+		if len(j.After) == 0 {
+			continue
+		}
+		if known == nil {
+			known = make(map[string]bool, len(w.Jobs))
+			for k := range w.Jobs {
+				known[w.Jobs[k].ID] = true
+			}
+		}
+		var kept []workload.Dependency
+		for _, d := range j.After {
+			if known[d.Job] {
+				kept = append(kept, d)
+			} else {
+				dropped++
+			}
+		}
+		j.After = kept
+	}
+	if dropped > 0 {
+		w.Notes = append(w.Notes, fmt.Sprintf("%d dependencies on jobs that are left out were dropped", dropped))
+	}
+}

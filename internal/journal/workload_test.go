@@ -1,0 +1,95 @@
+package journal
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/escala-sched/escala/sim"
+	"github.com/escala-sched/escala/workload"
+)
+
+// TestJournalIsATrace simulates, reads the journal as a workload, and simulates
+// that under the same policy: it must come to the same.
+func TestJournalIsATrace(t *testing.T) {
+	w := someJobs(11, 200, false)
+	for i := range w.Jobs {
+		w.Jobs[i].After, w.Jobs[i].Limit, w.Actual[i].CancelAfter = nil, 0, 0
+	}
+	o := sim.Options{Workload: w, Cluster: lab(true), Policy: shipped(t, "srsf"), Assume: sim.Assumptions{Checkpoint: workload.Minute, Grace: workload.Second}}
+	data, _ := record(t, o)
+	got, spec, err := ToWorkload(reader(t, data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(w.Jobs, got.Jobs); diff != "" {
+		t.Errorf("jobs (-want,+got):\n%s", diff)
+	}
+	for i := range w.Actual {
+		if a, b := w.Actual[i], got.Actual[i]; a.Duration != b.Duration || a.Outcome != b.Outcome {
+			t.Errorf("job %d: %+v, want %+v", i, b, a)
+		}
+	}
+	res, err := sim.Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Workload, o.Cluster = got, spec
+	again, err := sim.Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(res.Jobs, again.Jobs); diff != "" {
+		t.Errorf("second simulation (-want,+got):\n%s", diff)
+	}
+	for i := range res.Jobs {
+		if got.Actual[i].Start != res.Jobs[i].FirstStart || got.Actual[i].End != res.Jobs[i].Finish {
+			t.Errorf("job %d: recorded %d to %d, want %d to %d", i, got.Actual[i].Start, got.Actual[i].End, res.Jobs[i].FirstStart, res.Jobs[i].Finish)
+		}
+	}
+}
+
+func TestWhatIsLeftOutIsCounted(t *testing.T) {
+	lines := []string{
+		`{"t":10,"fact":"submitted","job":1,"spec":{"id":"b","submit_ms":5,"gpus":1,"after":[{"job":"a"},{"job":"d"}]}}`,
+		`{"t":10,"fact":"submitted","job":2,"spec":{"id":"c","submit_ms":10,"gpus":1}}`,
+		`{"t":10,"fact":"submitted","job":3,"spec":{"id":"d","submit_ms":10,"gpus":1}}`,
+		`{"t":10,"fact":"submitted","job":4,"spec":{"id":"e","submit_ms":10,"gpus":1}}`,
+		`{"t":10,"fact":"submitted","job":5,"spec":{"id":"f","submit_ms":10,"gpus":1}}`,
+		`{"t":10,"fact":"submitted","job":6,"spec":{"id":"g","submit_ms":10,"gpus":1}}`,
+		`{"t":10,"fact":"submitted","job":7,"spec":{"id":"h","submit_ms":10,"gpus":1}}`,
+		`{"t":10,"do":"refuse","job":5,"why":"never-fits"}`,
+		`{"t":10,"do":"refuse","job":6,"why":"dependency-failed"}`,
+		`{"t":11,"fact":"started","job":1,"try":1}`,
+		`{"t":11,"fact":"started","job":2,"try":1}`,
+		`{"t":11,"fact":"started","job":4,"try":1}`,
+		`{"t":11,"fact":"started","job":7,"try":1}`,
+		`{"t":12,"fact":"cancelled","job":3}`,
+		`{"t":12,"fact":"cancelled","job":4}`,
+		`{"t":14,"fact":"stopped","job":4,"try":1,"cause":"cancelled","kept":2,"lost":1}`,
+		`{"t":15,"fact":"finished","job":1,"try":1,"outcome":"failed","kept":4}`,
+		`{"t":16,"fact":"stopped","job":7,"try":1,"cause":"preempted","kept":2}`,
+	}
+	w, _, err := ToWorkload(reader(t, []byte(head(t)+strings.Join(lines, "\n")+"\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(w.Jobs) != 2 || w.Jobs[0].ID != "b" || w.Jobs[1].ID != "e" || len(w.Jobs[0].After) != 0 {
+		t.Errorf("jobs %+v; want b without dependencies, then e", w.Jobs)
+	}
+	want := []workload.Actual{{Duration: 4, Outcome: workload.OutcomeFailed, Start: 11, End: 15}, {Duration: 3, Outcome: workload.OutcomeCancelled, Start: 11, End: 14}}
+	if diff := cmp.Diff(want, w.Actual); diff != "" {
+		t.Errorf("actual (-want,+got):\n%s", diff)
+	}
+	wantDropped := []workload.Dropped{{Cause: string(waits), Count: 1, First: "run.jsonl:2"}, {Cause: string(runs), Count: 1, First: "run.jsonl:4"},
+		{Cause: string(withdrawn), Count: 1, First: "run.jsonl:5"}, {Cause: string(neverFits), Count: 1, First: "run.jsonl:7"},
+		{Cause: string(neverReady), Count: 1, First: "run.jsonl:8"}, {Cause: string(requeued), Count: 1, First: "run.jsonl:9"}}
+	if diff := cmp.Diff(wantDropped, w.Dropped); diff != "" {
+		t.Errorf("dropped (-want,+got):\n%s", diff)
+	}
+	if w.Rows != 8 || len(w.Notes) != 1 {
+		t.Errorf("rows %d, notes %q", w.Rows, w.Notes)
+	}
+}
