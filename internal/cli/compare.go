@@ -89,17 +89,19 @@ func (f *compareFlags) run(ctx context.Context, s *State, args []string, given f
 		return err
 	}
 	t.pictures = f.report != ""
-	out := &outputs{s: s}
+	jobs := f.jobsPaths(t)
+	out, err := s.begin(append(jobs, f.report)...)
+	if err != nil {
+		return err
+	}
 	defer out.abort()
-	paths := f.paths(t)
 	if f.jobs != "" {
 		t.finished = func(i int, r *sim.Result, _ *metrics.Collector) error {
-			return out.write(paths[i], func(w *bufio.Writer) error { return results.WriteJobsCSV(w, t.workload, r) })
+			return out.write(jobs[i], func(w *bufio.Writer) error { return results.WriteJobsCSV(w, t.workload, r) })
 		}
 	}
-	c.Policies, err = t.run(ctx, s.newProgress())
-	if err != nil {
-		return cut(err, paths)
+	if c.Policies, err = t.run(ctx, s.newProgress()); err != nil {
+		return out.cut(err)
 	}
 	if f.report != "" {
 		if err := out.write(f.report, func(w *bufio.Writer) error { return report.WriteHTML(w, c) }); err != nil {
@@ -107,7 +109,7 @@ func (f *compareFlags) run(ctx context.Context, s *State, args []string, given f
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return cut(err, paths)
+		return out.cut(err)
 	}
 	if err := out.commit(); err != nil {
 		return err
@@ -122,20 +124,17 @@ func (f *compareFlags) run(ctx context.Context, s *State, args []string, given f
 	return nil
 }
 
-// paths are the files to write: one for each policy's jobs, then the report.
-func (f *compareFlags) paths(t *study) []string {
-	var out []string
-	if f.jobs != "" {
-		for _, p := range t.policies {
-			if len(t.policies) == 1 {
-				out = append(out, f.jobs)
-			} else {
-				out = append(out, withPolicy(f.jobs, p.Name))
-			}
-		}
+// jobsPaths are the files of the policies' jobs.
+func (f *compareFlags) jobsPaths(t *study) []string {
+	if f.jobs == "" {
+		return nil
 	}
-	if f.report != "" {
-		out = append(out, f.report)
+	if len(t.policies) == 1 {
+		return []string{f.jobs}
+	}
+	var out []string
+	for _, p := range t.policies {
+		out = append(out, withPolicy(f.jobs, p.Name))
 	}
 	return out
 }
@@ -154,6 +153,9 @@ func (s *State) prepare(paths, policies []string, clusterRef string, read *readF
 		return nil, nil, err
 	}
 	if isDemo {
+		if err := read.unused(); err != nil {
+			return nil, nil, err
+		}
 		if t.workload, err = demo.Workload(); err != nil {
 			return nil, nil, err
 		}

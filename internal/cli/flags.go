@@ -46,7 +46,7 @@ func (d span) Set(s string) error {
 	}
 	v, err := yamlx.ParseDuration(s)
 	if err != nil {
-		return err
+		return errors.New("want a duration such as 90s, 15m, 8h or 1h30m")
 	}
 	*d.to = workload.Span(v)
 	return nil

@@ -63,6 +63,19 @@ func (f *readFlags) options() (trace.Options, error) {
 	return o, nil
 }
 
+// unused refuses options about reading where nothing is read.
+func (f *readFlags) unused() error {
+	for _, o := range []struct {
+		name  string
+		given bool
+	}{{"format", f.format != ""}, {"timezone", f.timezone != ""}, {"gpu-only", f.gpuOnly}, {"keep-unscheduled", f.keepUnscheduled}} {
+		if o.given {
+			return badUsage("the path of a workload", "--%s says how a workload is read, but none is named", o.name)
+		}
+	}
+	return nil
+}
+
 // readInput reads a file, or standard input for "-".
 func (s *State) readInput(path string) ([]byte, error) {
 	if path == "-" {
@@ -246,6 +259,14 @@ func (s *State) readCluster(ref string) (*cluster.Spec, error) {
 		c, err = cluster.ParseYAML(ref, data)
 	}
 	return c, badInput(err, "docs/clusters.md has every key, with examples")
+}
+
+// momentText writes a point in time of the workload's clock.
+func momentText(t workload.Time, w *workload.Workload) string {
+	if w.Epoch == workload.Unknown {
+		return seconds(t) + " s"
+	}
+	return time.UnixMilli(w.Epoch + t).UTC().Format(time.DateTime)
 }
 
 // parseMoment reads a point in time on the workload's clock: seconds, a duration

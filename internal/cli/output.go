@@ -5,18 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/escala-sched/escala/internal/report"
 )
 
-// outputs are the files that a command writes: all of them appear when
-// everything has gone well, or none does. Its methods may be called at once.
+// outputs are the files that a command writes. All are begun before the work, so
+// that a path that cannot be written is known at once, and all appear when
+// everything has gone well, or none does. Different files may be written at once.
 type outputs struct {
 	s     *State
-	mu    sync.Mutex
 	files []outputFile
 }
 
@@ -25,32 +25,61 @@ type outputFile struct {
 	file File
 }
 
-// writer is a buffered file; the caller flushes it.
-func (o *outputs) create(path string) (File, error) {
-	f, err := o.s.Create(path)
-	if err != nil {
-		return nil, badInput(noFile(err), "a path in a folder that exists and can be written to")
+// begin begins files; "" is none.
+func (s *State) begin(paths ...string) (*outputs, error) {
+	o := &outputs{s: s}
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		if o.find(path) != nil {
+			o.abort()
+			return nil, badUsage("another path for one of them", "%s would be written twice", path)
+		}
+		f, err := s.Create(path)
+		if err != nil {
+			o.abort()
+			var p *fs.PathError
+			if errors.As(err, &p) {
+				err = fmt.Errorf("%s cannot be written: %w", path, p.Err)
+			}
+			return nil, badInput(err, "a path in a folder that exists and can be written to")
+		}
+		o.files = append(o.files, outputFile{path, f})
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.files = append(o.files, outputFile{path, f})
-	return f, nil
+	return o, nil
 }
 
-// write makes one file with what fill writes.
+// find returns the file of a path, nil if it was not begun.
+func (o *outputs) find(path string) File {
+	for _, f := range o.files {
+		if f.path == path {
+			return f.file
+		}
+	}
+	return nil
+}
+
+// write fills one of the files.
 func (o *outputs) write(path string, fill func(w *bufio.Writer) error) error {
-	f, err := o.create(path)
+	w := bufio.NewWriterSize(o.find(path), 1<<18)
+	err := fill(w)
+	if err == nil {
+		err = w.Flush()
+	}
 	if err != nil {
-		return err
-	}
-	w := bufio.NewWriterSize(f, 1<<18)
-	if err := fill(w); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if err := w.Flush(); err != nil {
 		return fmt.Errorf("%s: %w", path, noFile(err))
 	}
 	return nil
+}
+
+// paths lists the files not committed yet.
+func (o *outputs) paths() []string {
+	var out []string
+	for _, f := range o.files {
+		out = append(out, f.path)
+	}
+	return out
 }
 
 // commit gives all files their names.
@@ -74,9 +103,9 @@ func (o *outputs) abort() {
 }
 
 // cut adds to an interrupted run what it would have written.
-func cut(err error, paths []string) error {
+func (o *outputs) cut(err error) error {
 	if errors.Is(err, context.Canceled) {
-		return &interrupted{err: err, unwritten: paths}
+		return &interrupted{err: err, unwritten: o.paths()}
 	}
 	return err
 }

@@ -155,7 +155,18 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
-		return badUsage(hint, "--%s %q: %s", invalid.GetFlag().Name, invalid.GetValue(), rootCause(invalid))
+		flag, cause := invalid.GetFlag(), rootCause(invalid).Error()
+		switch flag.Value.Type() {
+		case "int":
+			cause = "want a whole number"
+		case "uint64":
+			cause = "want a whole number of 0 or more"
+		case "float64":
+			cause = "want a number"
+		case "bool":
+			cause = "want true or false"
+		}
+		return badUsage(hint, "--%s %q: %s", flag.Name, invalid.GetValue(), cause)
 	}
 	return badUsage(hint, "%s", err)
 }

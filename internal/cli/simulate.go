@@ -104,19 +104,23 @@ func (f *simulateFlags) run(ctx context.Context, s *State, args []string) error 
 		}
 	}
 	p := f.files()
-	out := &outputs{s: s}
+	out, err := s.begin(p.list()...)
+	if err != nil {
+		return err
+	}
 	defer out.abort()
 	t.pictures, t.series = p.report != "", p.series != ""
 	var log *journal.Writer
 	if p.journal != "" {
-		if log, err = s.openJournal(out, p.journal, t); err != nil {
+		o := t.options(0)
+		if log, err = journal.NewWriter(out.find(p.journal), journal.HeaderOf(&o, s.Build.name())); err != nil {
 			return err
 		}
-		t.observe = func(int, *sim.Options) []sim.Observer { return []sim.Observer{log} }
+		t.observer = log
 	}
 	t.finished = func(_ int, r *sim.Result, col *metrics.Collector) error { return p.write(out, t, r, col) }
 	if c.Policies, err = t.run(ctx, s.newProgress()); err != nil {
-		return cut(err, p.list())
+		return out.cut(err)
 	}
 	if log != nil {
 		if err := log.Close(); err != nil {
@@ -127,7 +131,7 @@ func (f *simulateFlags) run(ctx context.Context, s *State, args []string) error 
 		return err
 	}
 	if err := ctx.Err(); err != nil {
-		return cut(err, p.list())
+		return out.cut(err)
 	}
 	if err := out.commit(); err != nil {
 		return err
@@ -144,16 +148,6 @@ func (f *simulateFlags) run(ctx context.Context, s *State, args []string) error 
 	}
 	s.say("Journal: %s lines, SHA-256 %s\n", grouped(log.Lines()), log.Hash())
 	return nil
-}
-
-// openJournal begins the journal of a study's first policy.
-func (s *State) openJournal(out *outputs, path string, t *study) (*journal.Writer, error) {
-	file, err := out.create(path)
-	if err != nil {
-		return nil, err
-	}
-	o := t.options(0)
-	return journal.NewWriter(file, journal.HeaderOf(&o, s.Build.name()))
 }
 
 // write makes the files of what happened to jobs and cluster.

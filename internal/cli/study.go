@@ -39,8 +39,8 @@ type study struct {
 	until    workload.Time
 	// series and pictures: keep the run over time, and who ran where.
 	series, pictures bool
-	// observe returns further observers of a run.
-	observe func(i int, o *sim.Options) []sim.Observer
+	// observer, if set, watches as well; for studies of one policy.
+	observer sim.Observer
 	// finished takes what a run came to, while its result is at hand. Runs that
 	// go on at the same time call it at the same time.
 	finished func(i int, r *sim.Result, c *metrics.Collector) error
@@ -117,8 +117,8 @@ func (t *study) one(ctx context.Context, i int, bar *progress, out *report.Polic
 	col := metrics.NewCollector(cfg)
 	o := t.options(i)
 	o.Observers = []sim.Observer{col}
-	if t.observe != nil {
-		o.Observers = append(o.Observers, t.observe(i, &o)...)
+	if t.observer != nil {
+		o.Observers = append(o.Observers, t.observer)
 	}
 	o.Progress = func(done, _ int) { bar.set(i, done) }
 	res, err := sim.Run(ctx, o)
@@ -169,7 +169,7 @@ func resolve(refs []string, f *worldFlags) ([]*policy.Policy, error) {
 			return nil, err
 		}
 		if other, ok := seen[p.Name]; ok {
-			return nil, badUsage("another name: in one of the files", "two policies are called %s: %s and %s", p.Name, other, ref)
+			return nil, badUsage("each policy once, or another name: in one of the files", "two policies are called %s: %s and %s", p.Name, other, ref)
 		}
 		seen[p.Name] = ref
 		i := strings.LastIndexByte(p.Name, '@')

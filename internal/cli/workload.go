@@ -109,7 +109,10 @@ func (s *State) writeWorkload(path string, format trace.Format, w *workload.Work
 		}
 		return b.Flush()
 	}
-	out := &outputs{s: s}
+	out, err := s.begin(path)
+	if err != nil {
+		return err
+	}
 	defer out.abort()
 	if err := out.write(path, write); err != nil {
 		return cannotSay(err)

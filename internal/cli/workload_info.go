@@ -50,6 +50,9 @@ put on it. Without a WORKLOAD it shows the embedded trace.`,
 
 func (s *State) infoOf(paths []string, read *readFlags, clusterRef string) (w *workload.Workload, gpus int64, err error) {
 	if len(paths) == 0 {
+		if err := read.unused(); err != nil {
+			return nil, 0, err
+		}
 		w, err = demo.Workload()
 	} else {
 		w, err = s.readWorkloads(paths, read)

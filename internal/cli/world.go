@@ -96,7 +96,7 @@ func (f *worldFlags) times(w *workload.Workload) (win metrics.Window, until work
 			return win, 0, badUsage("--until 10d", "--until %s", err)
 		}
 		if t0, _ := w.Window(); until <= t0 || until <= 0 {
-			return win, 0, badUsage("--until 10d", "--until %s is not after the first submission, at %s s", f.until, seconds(t0))
+			return win, 0, badUsage("--until 10d", "--until %s is not after the first submission, %s", f.until, momentText(t0, w))
 		}
 	}
 	return win, until, nil
@@ -123,6 +123,12 @@ func parseWindow(text string, w *workload.Workload) (metrics.Window, error) {
 		}
 		*end.at = t
 	}
+	if to == "" {
+		win.To = max(win.To, win.From+1)
+	}
+	if from == "" {
+		win.From = min(win.From, win.To-1)
+	}
 	if win.From >= win.To {
 		return win, badUsage(hint, "--window %q ends before it begins", text)
 	}
@@ -131,7 +137,7 @@ func parseWindow(text string, w *workload.Workload) (metrics.Window, error) {
 			return win, nil
 		}
 	}
-	return win, badUsage(hint, "--window %q holds no submission; they lie between %s s and %s s of the workload's clock", text, seconds(t0), seconds(t1))
+	return win, badUsage(hint, "--window %q holds no submission; the first is %s, the last %s", text, momentText(t0, w), momentText(t1, w))
 }
 
 func seconds(t workload.Time) string {

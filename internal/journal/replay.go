@@ -74,13 +74,15 @@ func Replay(r *Reader, verify bool) (*Replayed, error) {
 type replay struct {
 	r      *Reader
 	verify bool
-	// perEvent: it was decided after each event, and once more at the end of an instant.
-	perEvent bool
-	out      Replayed
+	// perEvent: it was decided after each event, and once more at the end of an
+	// instant that had one, which events tells.
+	perEvent, events bool
+	out              Replayed
 	// decided are the actions of the last decision that the journal has not shown yet.
 	decided []fact.Action
 	// due: something happened since the last decision that calls for one.
-	due bool
+	// again: so does the decision itself, once its actions are committed.
+	due, again bool
 	// stops are the jobs that were told to stop at this instant.
 	stops []int32
 }
@@ -113,6 +115,7 @@ func (p *replay) entry(e *Entry) error {
 	if e.Fact == nil {
 		return nil
 	}
+	p.events = p.events || !effect
 	p.out.Facts++
 	if err := p.out.Engine.Apply(e.Fact); err != nil {
 		return p.refused(err)
@@ -137,12 +140,12 @@ func (p *replay) instant(e *Entry) error {
 	if err := p.end(e.Line, e.Raw); err != nil {
 		return err
 	}
-	p.out.Now, p.stops = e.At, p.stops[:0]
+	p.out.Now, p.stops, p.events = e.At, p.stops[:0], false
 	return nil
 }
 
 func (p *replay) end(line int, raw []byte) error {
-	p.due = p.due || p.perEvent && line > 2
+	p.due = p.due || p.perEvent && p.events
 	return p.settle(line, raw)
 }
 
@@ -163,6 +166,7 @@ func (p *replay) action(e *Entry) error {
 			return p.differs(e.Line, e.Raw)
 		}
 		p.decided = p.decided[1:]
+		p.due = p.due || p.again && len(p.decided) == 0
 	}
 	p.out.Actions++
 	if err := p.out.Engine.Commit(e.Action); err != nil {
@@ -186,8 +190,8 @@ func (p *replay) settle(line int, raw []byte) error {
 }
 
 func (p *replay) decide() {
-	p.decided = p.out.Engine.Decide(p.out.Now).Actions
-	p.due = false
+	d := p.out.Engine.Decide(p.out.Now)
+	p.decided, p.again, p.due = d.Actions, d.Again, false
 	p.out.Decisions++
 }
 

@@ -67,6 +67,8 @@ func signed(d float64, digits int, unit string) (string, int) {
 
 func factor(f float64) string {
 	switch {
+	case f > 0 && f < 0.00095:
+		return "x<0.001"
 	case f < 0.0095:
 		return "x" + strconv.FormatFloat(f, 'g', 1, 64)
 	case f < 9.995:

@@ -75,16 +75,59 @@ type tableWriter struct {
 	diff  []int
 }
 
-// head writes what a reader must know to read the figures; the whole of it is
-// in JSON and HTML.
+// head writes what a reader must know to read the figures, and what they say;
+// the whole of it is in JSON and HTML.
 func (t *tableWriter) head() {
+	shown := map[string]bool{"Workload": true, "Licence": true, "Cluster": true, "Window": true, "Rows dropped": true, "Note": true}
+	for _, a := range t.c.Assumptions {
+		if a.Source != "default" {
+			shown[a.Name] = true
+		}
+	}
 	for _, l := range t.c.head() {
-		switch l.name {
-		case "Workload", "Cluster", "Window", "Rows dropped", "Note":
-			t.WriteString(padRight(l.name, 14) + l.value + "\n")
+		if shown[l.name] {
+			t.field(l.name, l.value)
 		}
 	}
 	t.WriteString("\n")
+	if len(t.c.Policies) > 1 {
+		for _, line := range t.wrap(Finding(t.c), 0) {
+			t.WriteString(line + "\n")
+		}
+		t.WriteString("\n")
+	}
+}
+
+// field writes a name and a value, which is wrapped to the width.
+func (t *tableWriter) field(name, value string) {
+	const column = 14
+	for i, line := range t.wrap(value, column) {
+		if i > 0 {
+			name = ""
+		}
+		t.WriteString(padRight(name, column) + line + "\n")
+	}
+}
+
+// wrap cuts a text at blanks so that it fits the width behind an indent. Very
+// narrow terminals cut it themselves.
+func (t *tableWriter) wrap(text string, indent int) []string {
+	if t.o.Width == 0 || t.o.Width < indent+40 {
+		return []string{text}
+	}
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && indent+width(line)+1+width(word) > t.o.Width {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
 }
 
 func (t *tableWriter) measure() {
