@@ -103,7 +103,7 @@ func (e *Engine) nextDemotion(now workload.Time) workload.Time {
 			}
 			had := j.attained + j.milli*max(now-j.since, 0)
 			if q := queueOf(t, had); int(q) < len(t.Thresholds) {
-				left := t.Thresholds[q] - had
+				left := t.Thresholds[q]*1000 - had
 				next = min(next, now+(left+j.milli-1)/j.milli)
 			}
 		}

@@ -158,10 +158,11 @@ func (o *order) quantity(e *Engine, t *policy.Term, n int32, remaining workload.
 	return 0
 }
 
-// queueOf is the queue of discretised 2D-LAS that an attained service falls into.
+// queueOf is the queue of discretised 2D-LAS that an attained service, in
+// milli-GPU x ms, falls into; thresholds are GPU x ms.
 func queueOf(t *policy.Term, attained int64) int64 {
 	for i, limit := range t.Thresholds {
-		if attained < limit {
+		if attained < limit*1000 {
 			return int64(i)
 		}
 	}

@@ -180,8 +180,8 @@ func (f *worldFlags) assumptions() []report.Assumption {
 // demoAssumptions names the sources of what the demo's cluster file assumes.
 func demoAssumptions() []report.Assumption {
 	return []report.Assumption{
-		{Name: "Price", Value: "3.06 USD per GPU-hour", Source: demo.PriceSource},
-		{Name: "Watts", Value: "45 idle, 300 active", Source: demo.WattsSource},
-		{Name: "PUE", Value: "1.59", Source: demo.PUESource},
+		{Name: "Assumed price", Value: "3.06 USD per GPU-hour", Source: demo.PriceSource},
+		{Name: "Assumed watts", Value: "45 idle, 300 active", Source: demo.WattsSource},
+		{Name: "Assumed PUE", Value: "1.59", Source: demo.PUESource},
 	}
 }

@@ -73,7 +73,11 @@ func (c *Comparison) clusterLine() string {
 			types = append(types, t)
 		}
 	}
-	line := fmt.Sprintf("%s, %s nodes, %s", s.Name, count(float64(len(s.Nodes))), gpus)
+	nodes := count(float64(len(s.Nodes))) + " nodes"
+	if len(s.Nodes) == 1 {
+		nodes = "1 node"
+	}
+	line := s.Name + ", " + nodes + ", " + gpus
 	if len(types) > 0 {
 		line += " (" + strings.Join(types, ", ") + ")"
 	}

@@ -1,0 +1,29 @@
+# Thin: each target is one command that can be run by hand.
+.PHONY: build test quick lint bench fuzz demo clean
+
+build:
+	go build -trimpath -o bin/escala ./cmd/escala
+
+# All tests, as CI runs them.
+test:
+	./scripts/test.sh
+
+# The fast half: what to run while editing.
+quick:
+	go test -short ./...
+
+lint:
+	go tool -modfile=tools/go.mod golangci-lint run ./...
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./...
+
+# Each fuzz target for a minute.
+fuzz:
+	./scripts/fuzz.sh 60s
+
+demo:
+	go run ./cmd/escala compare
+
+clean:
+	rm -rf bin report.html
