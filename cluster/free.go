@@ -383,7 +383,7 @@ func slots(count []int32, g int32, enough int64) int64 {
 	return sum
 }
 
-// Changes and ChangedSince let a reader keep a derived index: ChangedSince calls
+// ChangedSince lets a reader keep a derived index: it calls
 // see for each node that changed since the reader's position and returns the new
 // position; ok is false if the reader fell too far behind and must start over.
 func (f *Free) ChangedSince(pos uint64, see func(node int32)) (now uint64, ok bool) {

@@ -165,7 +165,7 @@ func (e *Engine) pass(d *decision) {
 		case noPlace: // nor is there one for the rest of its class
 			switch {
 			case easy:
-				e.easy.reserve(e, d, ci, n)
+				e.easy.reserve(e, ci, n)
 			case e.pol.Preemption.By != policy.PreemptNone && e.preempt(d, ci, n):
 				d.touched = append(d.touched, ci)
 				more = e.advance(d, ci, n)

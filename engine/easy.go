@@ -32,7 +32,7 @@ func (r *reservations) begin() { r.list = r.list[:0] }
 // reserve gives the blocked job the earliest date at which it fits by predicted
 // ends, in the pool where that is soonest; false if none of its pools has a
 // reservation left, or it would not fit even with all work gone.
-func (r *reservations) reserve(e *Engine, d *decision, ci, n int32) bool {
+func (r *reservations) reserve(e *Engine, ci, n int32) bool {
 	c := &e.classes[ci]
 	s := smallest(c.shape)
 	best := reservation{at: workload.Never}

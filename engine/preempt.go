@@ -131,11 +131,9 @@ func (e *Engine) worse(key, v int64, j *job) bool {
 func (e *Engine) sortVictims(v []victim) {
 	byOrder := e.pol.Preemption.By == policy.PreemptOrder
 	slices.SortFunc(v, func(a, b victim) int {
-		c := 0
+		c := cmp.Compare(a.lost, b.lost)
 		if byOrder {
 			c = cmp.Compare(b.key, a.key)
-		} else {
-			c = cmp.Compare(a.lost, b.lost)
 		}
 		return cmp.Or(c, cmp.Compare(b.since, a.since), cmp.Compare(b.job, a.job))
 	})

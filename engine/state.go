@@ -63,9 +63,8 @@ type job struct {
 // class is the waiting jobs of equal need (and, under time-dependent orders, of
 // equal inputs to the order): what refuses one refuses all.
 type class struct {
-	shape  *place.Shape
-	domain int32
-	root   int32
+	shape *place.Shape
+	root  int32
 	// head is the first waiting job; cur the next one to look at within a decision.
 	head, cur int32
 	n         int32

@@ -94,7 +94,7 @@ type naive struct {
 	c                *Collector
 	win, all         [5]int64
 	series           [3]int64
-	begin, lastBegan workload.Time
+	lastBegan workload.Time
 	began            bool
 }
 

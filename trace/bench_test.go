@@ -23,7 +23,7 @@ func BenchmarkReadCSV(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if w, err = ReadBytes("bench.csv", data, Options{}); err != nil {
+				if _, err = ReadBytes("bench.csv", data, Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -171,7 +171,7 @@ func (r *csvRows) readPlain(text string) error {
 		if col != len(r.cols) {
 			return r.width(col)
 		}
-		if err := r.end(j, a); err != nil {
+		if err := r.end(j); err != nil {
 			return err
 		}
 		pos = i + 1
@@ -220,7 +220,7 @@ func (r *csvRows) readQuoted(text string, first int) error {
 				return err
 			}
 		}
-		if err := r.end(j, a); err != nil {
+		if err := r.end(j); err != nil {
 			return err
 		}
 	}
@@ -238,7 +238,7 @@ func (r *csvRows) begin() (*workload.Job, *workload.Actual) {
 }
 
 // end checks the row as a whole.
-func (r *csvRows) end(j *workload.Job, a *workload.Actual) error {
+func (r *csvRows) end(j *workload.Job) error {
 	if j.Need.Milli == 1000 {
 		j.Need.Milli = 0
 	}

@@ -143,7 +143,7 @@ func (r *csvRows) setRare(c csvColumn, s string, j *workload.Job, a *workload.Ac
 	if s == "" || c == csvIgnored {
 		return nil
 	}
-	ok := true
+	var ok bool
 	switch c {
 	case csvPriority:
 		v, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)

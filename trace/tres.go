@@ -26,10 +26,10 @@ type GPUType struct {
 	Count int64
 }
 
-// ErrNotTold: the field does not say how many GPUs there are. It is not zero.
+// ErrNotTold says that the field does not say how many GPUs there are. It is not zero.
 var ErrNotTold = errors.New("the field does not tell GPUs")
 
-// ErrCut: the field may have been cut at its column's width, so its numbers
+// ErrCut says that the field may have been cut at its column's width, so its numbers
 // cannot be trusted.
 var ErrCut = errors.New("the field may be cut")
 
@@ -160,10 +160,10 @@ func gpuItem(item string, tres bool, perNode *bool) (name string, count int64, e
 		if parts[1] == "" {
 			return "", 0, ErrCut
 		}
-		if count, err = gpuNumber(parts[1]); err != nil {
-			return "gpu:" + parts[1], 1, nil // "gpu:v100" asks for one of that type
+		if n, notANumber := gpuNumber(parts[1]); notANumber == nil {
+			return "gpu", n, nil
 		}
-		return "gpu", count, nil
+		return "gpu:" + parts[1], 1, nil // "gpu:v100" asks for one of that type
 	case 3:
 		count, err = gpuNumber(parts[2])
 		return "gpu:" + parts[1], count, err

@@ -97,7 +97,7 @@ func infoText(i *trace.Info, gpus int64) string {
 		return time.UnixMilli(int64((*i.Epoch + t) * 1000)).UTC().Format(time.DateTime)
 	}
 	line("Submitted", "%s to %s (%s)", when(i.First), when(i.Last), roundSpan(i.Span))
-	line("GPU-hours", "%s, if every job runs once", grouped(int64(i.GPUHours+0.5)))
+	line("GPU-hours", "%s, if every job runs once", hours(i.GPUHours))
 	if i.Span > 0 {
 		line("Keeps busy", "%s GPUs on average over that time", trimNumber(i.GPUHours*3600/i.Span, 1))
 	}
@@ -141,12 +141,12 @@ func infoText(i *trace.Info, gpus int64) string {
 	return b.String()
 }
 
-func sizeLine(b *strings.Builder, name string, jobs int, hours, all float64) {
+func sizeLine(b *strings.Builder, name string, jobs int, h, all float64) {
 	share := 0.0
 	if all > 0 {
-		share = hours / all * 100
+		share = h / all * 100
 	}
-	fmt.Fprintf(b, "%-16s %12s %14s %7.1f%%\n", name, grouped(int64(jobs)), grouped(int64(hours+0.5)), share)
+	fmt.Fprintf(b, "%-16s %12s %14s %7.1f%%\n", name, grouped(int64(jobs)), hours(h), share)
 }
 
 func sameNames(a, b []trace.NameCount) bool {
@@ -161,15 +161,29 @@ func sameNames(a, b []trace.NameCount) bool {
 	return true
 }
 
-// roundSpan writes seconds as people say them, with two units.
-func roundSpan(s float64) string {
-	switch {
-	case s < 60:
-		return trimNumber(s, 1) + " s"
-	case s < 3600:
-		return fmt.Sprintf("%d min %d s", int(s)/60, int(s)%60)
-	case s < 86400:
-		return fmt.Sprintf("%d h %d min", int(s)/3600, int(s)/60%60)
+// hours writes GPU-hours, with decimals where they are few.
+func hours(h float64) string {
+	if h < 99.95 {
+		return trimNumber(h, 2)
 	}
-	return fmt.Sprintf("%d d %d h", int(s)/86400, int(s)/3600%24)
+	return grouped(int64(h + 0.5))
+}
+
+// roundSpan writes seconds as people say them, with two units at most.
+func roundSpan(s float64) string {
+	if s < 60 {
+		return trimNumber(s, 1) + " s"
+	}
+	large, small, per, n := "min", "s", 60, int(s)
+	switch {
+	case s >= 86400:
+		large, small, per, n = "d", "h", 24, n/3600
+	case s >= 3600:
+		large, small, n = "h", "min", n/60
+	}
+	text := grouped(int64(n/per)) + " " + large
+	if rest := n % per; rest > 0 {
+		text += fmt.Sprintf(" %d %s", rest, small)
+	}
+	return text
 }
