@@ -6,6 +6,8 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -194,6 +196,35 @@ func TestOfARun(t *testing.T) {
 	}
 	if stateNames[len(stateNames)-1] == "" || len(stateNames) != int(sim.Withdrawn)+1 {
 		t.Error("a state has no name")
+	}
+}
+
+// TestDocsExample holds the example of docs/results.md against a run.
+func TestDocsExample(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "results.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "```csv\n")
+	want, _, _ := strings.Cut(rest, "```")
+	m := workload.Minute
+	p, _ := policy.Shipped("priority")
+	w := &workload.Workload{Jobs: []workload.Job{
+		{ID: "night", User: "ann", Team: "vision", Need: workload.Need{Tasks: 2, GPUs: 4},
+			Contract: workload.Contract{CheckpointInterval: 10 * m, RestartCost: m}},
+		{ID: "urgent", User: "ben", Team: "speech", Submit: 15 * m, Priority: 5, Need: workload.Need{GPUs: 2}}},
+		Actual: []workload.Actual{{Duration: 60 * m}, {Duration: 20 * m}}}
+	res, err := sim.Run(context.Background(), sim.Options{Workload: w, Cluster: cluster.Uniform("2x4", 2, 4), Policy: p,
+		Assume: sim.Assumptions{Grace: 30 * workload.Second}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := WriteJobsCSV(&out, w, res); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("docs/results.md (-shown,+is):\n%s", diff)
 	}
 }
 
