@@ -7,6 +7,7 @@ import (
 
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/policy"
 )
 
 // Commit makes an action part of the state: the caller has written it down and
@@ -18,6 +19,7 @@ func (e *Engine) Commit(a *fact.Action) error {
 		return fmt.Errorf("%s of unknown job %d", a.Do, a.Job)
 	}
 	e.now = max(e.now, a.At)
+	e.uncommitted = max(e.uncommitted-1, 0)
 	j := &e.jobs[a.Job]
 	switch a.Do {
 	case fact.Start:
@@ -39,6 +41,12 @@ func (e *Engine) Commit(a *fact.Action) error {
 		e.commitHold(a, j)
 		return nil
 	case fact.Reserve:
+		if j.state != waiting {
+			return fmt.Errorf("date for job %d, which does not wait", a.Job)
+		}
+		if e.pol.Blocking == policy.Conservative {
+			e.commitSlot(a, j)
+		}
 		if j.promised == 0 {
 			e.promised = append(e.promised, a.Job)
 		}
@@ -51,6 +59,9 @@ func (e *Engine) Commit(a *fact.Action) error {
 			return nil
 		}
 		e.unpromise(a.Job)
+		if e.pol.Blocking == policy.Conservative && j.state == waiting {
+			e.plan.commitRelease(a.Job)
+		}
 		return nil
 	case fact.Refuse:
 		if i := slices.IndexFunc(e.toRefuse, func(r fact.Action) bool { return r.Job == a.Job }); i >= 0 {
@@ -70,10 +81,10 @@ func (e *Engine) commitStart(a *fact.Action, j *job) error {
 	if len(a.Place) > 0 {
 		pool = e.layout.PoolOf[a.Place[0].Node]
 	}
-	c := &e.classes[j.class]
-	milli := c.shape.Milli
+	var milli int64
 	switch j.state {
 	case waiting:
+		milli = e.classes[j.class].shape.Milli
 		if a.Tasks > 0 {
 			milli = int64(a.Tasks) * int64(j.spec.Need.GPUs) * int64(j.spec.Need.MilliPerGPU())
 		}

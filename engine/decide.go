@@ -49,18 +49,13 @@ type undo struct {
 
 // Decide returns what to do now. It changes no state that a caller could see.
 func (e *Engine) Decide(now workload.Time) Decision {
-	if e.predicts {
-		e.overruns(now)
-	}
-	if e.order.attained != nil && e.order.attained.Promote > 0 {
-		e.promote(now)
-	}
-	if e.order.shares != nil {
-		e.decayShares(now)
-	}
-	if !e.dirty && now < e.wake {
+	e.advance(now)
+	// Nothing happened that could change anything. Under an order that depends on
+	// time and has no grid, time alone can.
+	if !e.dirty && e.uncommitted == 0 && now < e.wake && (!e.order.dynamic || e.order.interval > 0) {
 		return Decision{Wake: e.wake}
 	}
+	e.dirty = false
 	d := &e.decision
 	d.reset(now, len(e.pools))
 	d.actions = append(d.actions, e.toRefuse...)
@@ -79,7 +74,7 @@ func (e *Engine) Decide(now workload.Time) Decision {
 	}
 	e.rollback(d)
 	// Until its actions are committed, the next call must come to the same ones.
-	e.dirty = len(d.actions) > 0
+	e.uncommitted = len(d.actions)
 	e.wake = d.wake
 	if e.order.interval > 0 && len(e.active) > 0 {
 		e.wake = min(e.wake, now-now%e.order.interval+e.order.interval)
@@ -90,6 +85,29 @@ func (e *Engine) Decide(now workload.Time) Decision {
 	// Whatever is due at this very instant is part of it: waking is for later.
 	e.wake = max(e.wake, now+1)
 	return Decision{Actions: d.actions, Wake: e.wake, Again: d.again}
+}
+
+// Decided tells the engine that a decision was taken at now whose actions are
+// known and will be committed: for folding a journal without deciding again.
+func (e *Engine) Decided(now workload.Time) {
+	e.advance(now)
+	e.plan.settled()
+	e.dirty, e.uncommitted, e.wake = false, 0, 0
+}
+
+// advance brings what time alone changes up to now: a function of the facts and
+// of now, however often it is called in between.
+func (e *Engine) advance(now workload.Time) {
+	e.now = max(e.now, now)
+	if e.predicts {
+		e.overruns(now)
+	}
+	if e.order.attained != nil && e.order.attained.Promote > 0 {
+		e.promote(now)
+	}
+	if e.order.shares != nil {
+		e.decayShares(now)
+	}
 }
 
 func (d *decision) reset(now workload.Time, pools int) {
@@ -157,10 +175,10 @@ func (e *Engine) pass(d *decision) {
 		switch e.tryStart(d, ci, n) {
 		case started:
 			d.touched = append(d.touched, ci)
-			more = e.advance(d, ci, n)
+			more = e.moveOn(d, ci, n)
 		case delays: // a shorter one of its class may not
 			d.touched = append(d.touched, ci)
-			more = e.advance(d, ci, n)
+			more = e.moveOn(d, ci, n)
 			d.pass(n)
 		case noPlace: // nor is there one for the rest of its class
 			switch {
@@ -168,7 +186,7 @@ func (e *Engine) pass(d *decision) {
 				e.easy.reserve(e, ci, n)
 			case e.pol.Preemption.By != policy.PreemptNone && e.preempt(d, ci, n):
 				d.touched = append(d.touched, ci)
-				more = e.advance(d, ci, n)
+				more = e.moveOn(d, ci, n)
 			case e.pol.Blocking == policy.Strict:
 				e.bar(d, c, n)
 			}
@@ -212,8 +230,8 @@ func (e *Engine) sift(h []int32, i int) {
 	}
 }
 
-// advance moves a class on to the job behind n; false if there is none to look at.
-func (e *Engine) advance(d *decision, ci, n int32) bool {
+// moveOn moves a class on to the job behind n; false if there is none to look at.
+func (e *Engine) moveOn(d *decision, ci, n int32) bool {
 	c := &e.classes[ci]
 	longest := workload.Span(1<<63 - 1)
 	if c.short {

@@ -35,7 +35,9 @@ type Engine struct {
 	now    workload.Time
 	// dirty: something happened since the last decision that could change it.
 	dirty bool
-	wake  workload.Time
+	// uncommitted is the number of actions of the last decision that are still to be committed.
+	uncommitted int
+	wake        workload.Time
 
 	// predicts and tracks say what the policy needs: predicted ends, lists of running jobs.
 	predicts, tracks bool
@@ -125,7 +127,15 @@ var ErrUnknown = errors.New("unknown job or run")
 // Apply makes a fact true. Facts of one instant come in the order of their
 // kinds, inside a kind by number (SEMANTICS 3). An error leaves the state unchanged.
 func (e *Engine) Apply(f *fact.Fact) error {
-	e.now = max(e.now, f.At)
+	if f.At > e.now {
+		if e.order.attained != nil && e.order.attained.Promote > 0 {
+			e.promote(f.At - 1) // what was due before this instant
+		}
+		if e.order.shares != nil {
+			e.decayShares(f.At)
+		}
+		e.now = f.At
+	}
 	switch f.Kind {
 	case fact.JobSubmitted:
 		return e.submit(f)
@@ -185,7 +195,6 @@ func (e *Engine) submit(f *fact.Fact) error {
 		}
 	}
 	e.enqueue(n)
-	e.placer.Asked(e.classes[j.class].shape)
 	return nil
 }
 
@@ -194,6 +203,9 @@ func (e *Engine) enqueue(n int32) {
 	j := &e.jobs[n]
 	if e.order.perJob || j.class == none || e.order.dynamic {
 		j.class = e.classFor(n)
+	}
+	if j.attempt == 0 {
+		e.placer.Asked(e.classes[j.class].shape)
 	}
 	c := &e.classes[j.class]
 	if c.never {
@@ -289,7 +301,7 @@ func (e *Engine) started(f *fact.Fact) error {
 		e.untrackEnd(f.Job)
 		j.since = f.At
 		e.predict(f.Job)
-		e.plan.broken = true // it will end later than was planned
+		e.plan.broken, e.dirty = true, true // it will end later than was planned
 	}
 	j.since = f.At
 	j.work = f.At + e.restart(j)

@@ -37,6 +37,8 @@ type slot struct {
 	tasks     int32
 	milli     int64
 	grants    []cluster.Grant
+	// told: the slot is in a Reserve action already.
+	told bool
 }
 
 // step says what is free from a time on, until the next step.
@@ -44,6 +46,9 @@ type step struct {
 	at   workload.Time
 	free *cluster.Free
 }
+
+// settled: a decision was taken elsewhere; the steps have to be made anew from the slots.
+func (p *profile) settled() { p.built, p.early, p.broken = false, false, false }
 
 func (p *profile) released(early bool) { p.early = p.early || early }
 
@@ -58,28 +63,64 @@ func (p *profile) dropped(n int32) {
 
 // started turns a slot into running work; the steps stay as they are.
 func (p *profile) started(n int32) {
+	same := func(m int32) bool { return m == n }
 	if _, ok := p.slots[n]; ok {
 		delete(p.slots, n)
-		p.queue = slices.DeleteFunc(p.queue, func(m int32) bool { return m == n })
+		p.queue = slices.DeleteFunc(p.queue, same)
 	}
+	p.fresh = slices.DeleteFunc(p.fresh, same)
+}
+
+func slotsOf(m map[int32]*slot) map[int32]*slot {
+	if m == nil {
+		m = map[int32]*slot{}
+	}
+	return m
+}
+
+// commitSlot makes the slot of a Reserve action the job's own. Where the engine
+// has decided it itself, it is so already.
+func (e *Engine) commitSlot(a *fact.Action, j *job) {
+	p := &e.plan
+	if s := p.slots[a.Job]; s != nil && s.at == a.Until && slices.Equal(s.grants, a.Place) {
+		s.told = true
+		return
+	}
+	s := &slot{at: a.Until, tasks: a.Tasks, grants: slices.Clone(a.Place), told: true,
+		milli: e.sized(e.classes[j.class].shape, a.Tasks).Milli}
+	if len(a.Place) > 0 {
+		s.pool = e.layout.PoolOf[a.Place[0].Node]
+	}
+	if s.until = workload.Never; e.durationIn(j, s.pool, a.Tasks) < forever {
+		s.until = s.at + e.durationIn(j, s.pool, a.Tasks)
+	}
+	p.slots = slotsOf(p.slots)
+	if p.slots[a.Job] == nil {
+		p.queue = append(p.queue, a.Job)
+	}
+	p.slots[a.Job] = s
+	p.fresh = slices.DeleteFunc(p.fresh, func(n int32) bool { return n == a.Job })
+	p.built = false
 }
 
 // planAhead decides under conservative backfill.
 func (e *Engine) planAhead(d *decision) {
 	p := &e.plan
-	if p.slots == nil {
-		p.slots = map[int32]*slot{}
+	if p.steps == nil {
+		p.slots = slotsOf(p.slots)
 		p.steps = make([][]step, len(e.pools))
 		p.between = make([]*cluster.Free, len(e.pools))
 		for i := range p.between {
 			p.between[i] = cluster.NewFree(e.layout, int32(i))
 		}
-		p.broken = true
+		p.built = false
 	}
 	switch {
 	case p.broken:
 		e.replan(d)
-	case p.early || !p.built:
+	case !p.early && !p.built:
+		e.rebuild(d, p.queue)
+	case p.early:
 		e.rebuild(d, p.queue)
 		for _, n := range e.inOrder(p.queue) {
 			e.moveUp(d, n)
@@ -95,7 +136,11 @@ func (e *Engine) planAhead(d *decision) {
 			p.fresh = append(p.fresh, n)
 		}
 	}
-	e.startSlots(d)
+	if !e.startSlots(d) { // a slot's GPUs are not free at its date: plan anew from what is
+		e.replan(d)
+		e.startSlots(d)
+	}
+	e.announceSlots(d)
 }
 
 // inOrder returns jobs sorted by the policy's order.
@@ -141,7 +186,9 @@ func (e *Engine) replan(d *decision) {
 	for _, ci := range e.active {
 		c := &e.classes[ci]
 		for n := e.q.first(c.root); n != none; n = e.q.after(c.root, n, 1<<63-1) {
-			jobs = append(jobs, n)
+			if !slices.Contains(d.tentative, n) {
+				jobs = append(jobs, n)
+			}
 		}
 	}
 	jobs = e.inOrder(jobs)
@@ -357,26 +404,18 @@ func (e *Engine) moveUp(d *decision, n int32) {
 	}
 }
 
-// startSlots starts the jobs whose time has come, and tells new dates.
-func (e *Engine) startSlots(d *decision) {
-	p := &e.plan
-	for _, n := range e.inOrder(p.queue) {
-		s := p.slots[n]
-		j := &e.jobs[n]
-		if s.at > d.now {
-			d.wake = min(d.wake, s.at)
-			if j.promised != s.at {
-				d.actions = append(d.actions, fact.Action{Do: fact.Reserve, Job: n, For: none, Count: int32((s.milli + 999) / 1000),
-					At: d.now, Until: s.at, Place: s.grants, Reason: fact.Reason{Code: fact.EarliestFit, For: none, Until: s.at}})
-			}
-			e.classes[j.class].reason = fact.Reason{Code: fact.Promised, For: none, Until: s.at}
+// startSlots starts the jobs whose time has come; false if one of them cannot.
+func (e *Engine) startSlots(d *decision) bool {
+	for _, n := range e.inOrder(e.plan.queue) {
+		s := e.plan.slots[n]
+		if s.at > d.now || slices.Contains(d.tentative, n) {
 			continue
 		}
 		f := e.frees[s.pool]
 		if e.layout.Counted() && f.Milli() < s.milli || !e.layout.Counted() && !available(f, e.layout, s.grants) {
-			p.broken, e.dirty = true, true
-			continue
+			return false
 		}
+		j := &e.jobs[n]
 		code := fact.Promised
 		if j.promised == 0 {
 			code = fact.InOrder
@@ -388,6 +427,43 @@ func (e *Engine) startSlots(d *decision) {
 		c.shape = e.sized(whole, s.tasks)
 		e.start(d, c, n, s.pool, from, s.tasks, fact.Reason{Code: code, For: none, Until: s.at})
 		c.shape = whole
+	}
+	return true
+}
+
+// announceSlots tells new dates, and takes back those that came to nothing.
+func (e *Engine) announceSlots(d *decision) {
+	p := &e.plan
+	for _, n := range e.inOrder(p.queue) {
+		s := p.slots[n]
+		if slices.Contains(d.tentative, n) {
+			continue
+		}
+		d.wake = min(d.wake, s.at)
+		if !s.told {
+			s.told = true
+			d.actions = append(d.actions, fact.Action{Do: fact.Reserve, Job: n, For: none, Count: int32((s.milli + 999) / 1000),
+				Tasks: s.tasks, At: d.now, Until: s.at, Place: s.grants, Reason: fact.Reason{Code: fact.EarliestFit, For: none, Until: s.at}})
+		}
+	}
+	for _, n := range e.promised {
+		if p.slots[n] == nil && !slices.Contains(d.tentative, n) {
+			d.actions = append(d.actions, fact.Action{Do: fact.Release, Job: n, For: none, At: d.now,
+				Reason: fact.Reason{Code: fact.PlaceLost, For: none}})
+		}
+	}
+}
+
+// commitRelease takes a date back: the job waits for a slot again.
+func (p *profile) commitRelease(n int32) {
+	same := func(m int32) bool { return m == n }
+	if p.slots[n] != nil {
+		delete(p.slots, n)
+		p.queue = slices.DeleteFunc(p.queue, same)
+		p.built = false
+	}
+	if !slices.ContainsFunc(p.fresh, same) {
+		p.fresh = append(p.fresh, n)
 	}
 }
 

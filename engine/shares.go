@@ -20,8 +20,10 @@ type shares struct {
 	counted []int64
 }
 
+const unset workload.Time = -1 << 63
+
 func newShares(m *policy.Multifactor) *shares {
-	return &shares{m: m, number: map[string]int{}}
+	return &shares{m: m, number: map[string]int{}, at: unset}
 }
 
 func (s *shares) account(j *workload.Job) string {
@@ -59,20 +61,24 @@ func (e *Engine) decayShares(now workload.Time) {
 	if grid == 0 {
 		grid = workload.Minute
 	}
-	at := now - now%grid
-	if at <= s.at {
-		return
+	last := now - now%grid
+	if s.at == unset {
+		s.at = last - grid
 	}
+	decay := 1.0
 	if s.m.HalfLife > 0 {
-		f := math.Exp2(-float64(float64(at-s.at) / float64(s.m.HalfLife)))
-		for i := range s.usage {
-			s.usage[i] = float64(s.usage[i] * f)
-		}
+		decay = math.Exp2(-float64(float64(grid) / float64(s.m.HalfLife)))
 	}
-	s.at = at
-	for p := range e.pools {
-		for _, n := range e.pools[p].running {
-			e.charge(n, at)
+	// Step by step, so that it does not matter at which of them it is asked.
+	for s.at < last {
+		s.at += grid
+		for i := range s.usage {
+			s.usage[i] = float64(s.usage[i] * decay)
+		}
+		for p := range e.pools {
+			for _, n := range e.pools[p].running {
+				e.charge(n, s.at)
+			}
 		}
 	}
 	s.total = 0

@@ -88,7 +88,7 @@ func (e *Engine) overruns(now workload.Time) {
 			}
 			e.untrackEnd(n)
 			e.trackEnd(j.pool, ending{j.since + d, n})
-			e.plan.broken = true
+			e.plan.broken, e.dirty = true, true
 		}
 	}
 }

@@ -138,10 +138,16 @@ func (r *run) nextTime() workload.Time {
 
 // instant serves everything due now, then decides until nothing new follows.
 func (r *run) instant() error {
+	happened := r.now >= r.wake
 	for len(r.events) > 0 && r.events[0].at == r.now {
+		before := r.res.Facts
 		if err := r.serve(r.events.pop()); err != nil {
 			return err
 		}
+		if r.res.Facts == before {
+			continue // it was overtaken
+		}
+		happened = true
 		if r.o.Policy.PerEvent {
 			if err := r.decide(); err != nil {
 				return err
@@ -153,11 +159,15 @@ func (r *run) instant() error {
 			return err
 		}
 		r.next++
+		happened = true
 		if r.o.Policy.PerEvent {
 			if err := r.decide(); err != nil {
 				return err
 			}
 		}
+	}
+	if !happened {
+		return nil
 	}
 	if err := r.decide(); err != nil {
 		return err
@@ -398,7 +408,7 @@ func (r *run) finish(n int32) error {
 		res.Outcome = workload.OutcomeTimeout
 	}
 	r.ended++
-	r.fact = fact.Fact{Kind: fact.JobFinished, At: r.now, Job: n, Attempt: s.attempt, Node: -1, Outcome: res.Outcome, Kept: s.kept + done, Restart: restart}
+	r.fact = fact.Fact{Kind: fact.JobFinished, At: r.now, Job: n, Attempt: s.attempt, Node: -1, Outcome: res.Outcome, Kept: min(s.kept+done, max(r.actual[n].Duration, s.kept)), Restart: restart}
 	return r.tell(&r.fact)
 }
 

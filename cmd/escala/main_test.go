@@ -30,7 +30,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 		Setup: func(e *testscript.Env) error {
-			e.Setenv("NO_COLOR", "")
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // or each command takes a second under -race
 			return nil
 		},
 	})

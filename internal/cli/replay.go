@@ -30,7 +30,7 @@ that wrote a journal must come to the same.`,
 			if err != nil {
 				return badInput(noFile(err), "")
 			}
-			defer in.Close()
+			defer func() { _ = in.Close() }()
 			return s.replay(args[0], in, verify)
 		},
 	}

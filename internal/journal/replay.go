@@ -158,6 +158,9 @@ func (p *replay) action(e *Entry) error {
 	if e.Action.Do == fact.Stop {
 		p.stops = append(p.stops, e.Action.Job)
 	}
+	if !p.verify && p.due {
+		p.decide()
+	}
 	if p.verify {
 		if len(p.decided) == 0 {
 			p.decide()
@@ -177,9 +180,6 @@ func (p *replay) action(e *Entry) error {
 
 // settle holds that nothing more was to be decided before the line.
 func (p *replay) settle(line int, raw []byte) error {
-	if !p.verify {
-		return nil
-	}
 	if p.due && len(p.decided) == 0 {
 		p.decide()
 	}
@@ -189,7 +189,13 @@ func (p *replay) settle(line int, raw []byte) error {
 	return nil
 }
 
+// decide takes a decision again, or tells the engine that one was taken.
 func (p *replay) decide() {
+	if !p.verify {
+		p.out.Engine.Decided(p.out.Now)
+		p.due = false
+		return
+	}
 	d := p.out.Engine.Decide(p.out.Now)
 	p.decided, p.again, p.due = d.Actions, d.Again, false
 	p.out.Decisions++
