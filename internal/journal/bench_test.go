@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"testing"
@@ -65,7 +66,7 @@ func BenchmarkRead(b *testing.B) {
 		for err == nil {
 			_, err = r.Next()
 		}
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			b.Fatal(err)
 		}
 	}

@@ -101,7 +101,7 @@ func TestLinesRoundTrip(t *testing.T) {
 	timers := 0
 	for {
 		e, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

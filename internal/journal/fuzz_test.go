@@ -29,7 +29,7 @@ func FuzzReader(f *testing.F) {
 		}
 		for {
 			e, err := r.Next()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {

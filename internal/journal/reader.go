@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	encodehex "encoding/hex"
+	"errors"
 	"hash"
 	"io"
 	"math/bits"
@@ -51,7 +52,7 @@ type Reader struct {
 // NewReader reads the header. name is the file's, for messages.
 func NewReader(name string, in io.Reader) (*Reader, error) {
 	r := &Reader{name: name, in: bufio.NewReaderSize(in, 1<<20), sum: sha256.New(), names: names{}}
-	if err := r.read(); err == io.EOF {
+	if err := r.read(); errors.Is(err, io.EOF) {
 		return nil, &Error{File: name, Line: 1, Msg: "the file is empty", Want: "a journal"}
 	} else if err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ func (r *Reader) read() error {
 	r.number++
 	part, err := r.in.ReadSlice('\n')
 	r.raw = part
-	for r.long = r.long[:0]; err == bufio.ErrBufferFull; part, err = r.in.ReadSlice('\n') {
+	for r.long = r.long[:0]; errors.Is(err, bufio.ErrBufferFull); part, err = r.in.ReadSlice('\n') {
 		if r.long = append(r.long, part...); len(r.long) > longest {
 			return r.fail("the line is longer than 256 MiB", "a journal")
 		}
@@ -106,10 +107,10 @@ func (r *Reader) read() error {
 	}
 	r.sum.Write(r.raw)
 	switch {
-	case err == io.EOF && len(r.raw) == 0:
+	case errors.Is(err, io.EOF) && len(r.raw) == 0:
 		r.number--
 		return io.EOF
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return r.fail("the file stops in the middle of a line", "a newline at the end of every line")
 	case err != nil:
 		return err

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -58,7 +59,7 @@ func Replay(r *Reader, verify bool) (*Replayed, error) {
 	p.verify = verify
 	for {
 		e, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return &p.out, p.end(r.number+1, nil)
 		}
 		if err == nil {

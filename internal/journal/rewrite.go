@@ -16,7 +16,7 @@ func Rewrite(r *Reader, out io.Writer, edit func(e *Entry) ([]byte, error)) erro
 		if _, err := out.Write(b); err != nil {
 			return err
 		}
-		if e, err = r.Next(); err == io.EOF {
+		if e, err = r.Next(); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -19,7 +20,7 @@ func ToWorkload(r *Reader) (*workload.Workload, *cluster.Spec, error) {
 	var jobs []past
 	for {
 		e, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
