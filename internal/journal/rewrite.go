@@ -1,6 +1,9 @@
 package journal
 
-import "io"
+import (
+	"errors"
+	"io"
+)
 
 // Rewrite copies a journal that r has just been opened on, line by line. edit
 // returns what to write for a line: e.Raw, other bytes, or nothing to leave it
