@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/escala-sched/escala/internal/yamlx"
+	"github.com/escala-sched/escala/internal/yamlx/yamlxtest"
 	"github.com/escala-sched/escala/workload"
 )
 
@@ -105,30 +106,10 @@ func TestDefaults(t *testing.T) {
 
 // Every broken file begins with a line "# want: " and the error it must give.
 func TestBadFiles(t *testing.T) {
-	files, err := filepath.Glob("testdata/bad/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no broken files: %v", err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			first, _, _ := strings.Cut(string(data), "\n")
-			_, err = Parse(filepath.Base(file), data)
-			var e *yamlx.Error
-			if !errors.As(err, &e) {
-				t.Fatalf("error is %v, want a place in the file", err)
-			}
-			if got := "# want: " + e.Head(); got != first {
-				t.Errorf("error\n got %s\nwant %s", got, first)
-			}
-			if !strings.Contains(e.Excerpt, "^") {
-				t.Errorf("error without an excerpt: %q", e.Excerpt)
-			}
-		})
-	}
+	yamlxtest.BadFiles(t, func(name string, data []byte) error {
+		_, err := Parse(name, data)
+		return err
+	})
 }
 
 func TestShippedPolicies(t *testing.T) {

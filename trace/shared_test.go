@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/escala-sched/escala/internal/reference"
 	"github.com/escala-sched/escala/workload"
 )
 
@@ -18,24 +19,7 @@ import (
 // repository (some licences forbid it).
 func sharedTraces(t testing.TB) string {
 	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("no go.mod above the test")
-		}
-		dir = filepath.Dir(dir)
-	}
-	dir = filepath.Join(filepath.Dir(dir), "shared", "traces")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("shared traces absent")
-	}
-	return dir
+	return reference.Path(t, "traces")
 }
 
 // mustHold checks what every reader promises.

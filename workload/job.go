@@ -89,7 +89,7 @@ type Job struct {
 	Labels map[string]string
 }
 
-// Contract says how a job may be interrupted (system B, and SEMANTICS of the docs).
+// Contract says how a job may be interrupted (docs/semantics.md, preemption).
 type Contract struct {
 	// MinRuntime is how long a start is protected from preemption.
 	MinRuntime Span

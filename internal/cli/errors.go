@@ -74,3 +74,19 @@ type interrupted struct {
 func (e *interrupted) Error() string { return "interrupted" }
 
 func (e *interrupted) Unwrap() error { return e.err }
+
+// allBroken makes one error of those of several files: nil for none, the error
+// itself for one.
+func allBroken(errs []error, try string) error {
+	switch len(errs) {
+	case 0:
+		return nil
+	case 1:
+		return errs[0]
+	}
+	lines := make([]string, len(errs))
+	for i, e := range errs {
+		lines[i] = e.Error()
+	}
+	return badInput(errors.New(strings.Join(lines, "\nError: ")), try)
+}

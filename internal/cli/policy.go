@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -85,13 +83,7 @@ be right, and the exit code 2.`,
 					return err
 				}
 			}
-			switch len(broken) {
-			case 0:
-				return nil
-			case 1:
-				return broken[0]
-			}
-			return badInput(errors.New(joined(broken)), fmt.Sprintf("the first of the %d errors first; docs/policies.md has every key", len(broken)))
+			return allBroken(broken, "docs/policies.md has every key")
 		},
 	}
 }
@@ -107,12 +99,4 @@ func outline(p *policy.Policy) string {
 		text += ", preemption " + p.Preemption.By.String()
 	}
 	return text + ", estimates " + estimatesText(p.Estimates)
-}
-
-func joined(errs []error) string {
-	lines := make([]string, len(errs))
-	for i, e := range errs {
-		lines[i] = e.Error()
-	}
-	return strings.Join(lines, "\nError: ")
 }

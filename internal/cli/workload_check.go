@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -37,13 +36,7 @@ be used at all.`,
 					return err
 				}
 			}
-			switch len(broken) {
-			case 0:
-				return nil
-			case 1:
-				return broken[0]
-			}
-			return badInput(errors.New(joined(broken)), "escala workload formats")
+			return allBroken(broken, "escala workload formats")
 		},
 	}
 	read.add(c)
