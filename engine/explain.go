@@ -118,6 +118,11 @@ func (e *Engine) Gauge() Gauge {
 	return out
 }
 
+// Fits tells whether waiting job n fits what is free now, whoever else waits.
+func (e *Engine) Fits(n int32) bool {
+	return int(n) < len(e.jobs) && e.jobs[n].state == waiting && e.placer.Fits(e.frees, smallest(e.classes[e.jobs[n].class].shape))
+}
+
 // CouldStart returns a waiting job that fits what is free now, if there is one.
 // Only the smallest size of an elastic job counts.
 func (e *Engine) CouldStart() (job int32, ok bool) {

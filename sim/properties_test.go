@@ -290,6 +290,70 @@ func TestNoIdleGPUThatCouldBeUsed(t *testing.T) {
 	})
 }
 
+// queue follows which jobs wait and which have a date.
+type queue struct {
+	waiting map[int32]bool
+	date    map[int32]workload.Time
+}
+
+func (q *queue) Instant(*sim.Gauge) {}
+func (q *queue) Fact(f *fact.Fact) {
+	if f.Kind == fact.JobSubmitted {
+		q.waiting[f.Job] = true
+	}
+}
+func (q *queue) Action(a *fact.Action) {
+	switch a.Do {
+	case fact.Reserve:
+		q.date[a.Job] = a.Until
+	case fact.Release:
+		delete(q.date, a.Job)
+	case fact.Start:
+		delete(q.date, a.Job)
+		delete(q.waiting, a.Job)
+	case fact.Refuse:
+		delete(q.waiting, a.Job)
+	}
+}
+
+// TestBackfillUsesWhatItMay: under EASY in one pool, no job waits that fits now and
+// would be gone by the head's date; where nobody has a date, none waits that fits.
+// Under conservative backfill a job that fits now and still waits has a date of its own.
+func TestBackfillUsesWhatItMay(t *testing.T) {
+	for _, name := range []string{"easy", "conservative"} {
+		p, _ := policy.Shipped(name)
+		rapid.Check(t, func(rt *rapid.T) {
+			x := drawWorld(rt, false)
+			for i := range x.spec.Nodes {
+				x.spec.Nodes[i].GPUType = "A"
+			}
+			q := &queue{waiting: map[int32]bool{}, date: map[int32]workload.Time{}}
+			probe := func(now workload.Time, e *engine.Engine) {
+				head := workload.Never
+				for _, d := range q.date {
+					head = min(head, d)
+				}
+				for n := range q.waiting {
+					if !e.Fits(n) {
+						continue
+					}
+					_, dated := q.date[n]
+					switch {
+					case name == "conservative" && !dated:
+						rt.Fatalf("at %d: job %d fits, waits and has no date", now, n)
+					case name == "easy" && !dated && now+x.work.Jobs[n].Estimate <= head:
+						rt.Fatalf("at %d: job %d fits and would be gone by %d, but waits", now, n, head)
+					}
+				}
+			}
+			_, err := sim.Run(context.Background(), sim.Options{Workload: x.work, Cluster: x.spec, Policy: p, Probe: probe, Observers: []sim.Observer{q}})
+			if err != nil {
+				rt.Fatal(err)
+			}
+		})
+	}
+}
+
 // promises watches the dates that jobs are given.
 type promises struct {
 	t    *rapid.T

@@ -1,0 +1,53 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPageInABrowser opens the page in a real browser: its script runs without a
+// complaint under the page's own policy, draws the picture, and asks nobody for anything.
+func TestPageInABrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
+	browser, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("no chromium: the page is not opened in a browser")
+	}
+	dir := t.TempDir()
+	page := filepath.Join(dir, "report.html")
+	var buf bytes.Buffer
+	if err := WriteHTML(&buf, demo(300, 4)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(page, buf.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+filepath.Join(dir, "profile"),
+		"--enable-logging=stderr", "--virtual-time-budget=3000", "--window-size=1200,2000", "--dump-dom", "file://"+page)
+	var dom, log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &dom, &log
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, log.String())
+	}
+	for _, line := range strings.Split(log.String(), "\n") {
+		if strings.Contains(line, "CONSOLE") {
+			t.Errorf("the page complains: %s", line)
+		}
+	}
+	// The script sizes the canvas when it draws; as written it has no width.
+	if !regexp.MustCompile(`<canvas[^>]*\swidth="\d{3,}"`).Match(dom.Bytes()) {
+		t.Error("the picture of who ran where was not drawn")
+	}
+}
