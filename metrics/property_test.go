@@ -91,11 +91,11 @@ func TestIntegralsEqualNaiveSums(t *testing.T) {
 
 // naive adds up single milliseconds in plain integers.
 type naive struct {
-	c                *Collector
-	win, all         [5]int64
-	series           [3]int64
+	c         *Collector
+	win, all  [5]int64
+	series    [3]int64
 	lastBegan workload.Time
-	began            bool
+	began     bool
 }
 
 func newNaive(c *Collector) *naive { return &naive{c: c} }
