@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/place"
 	"github.com/escala-sched/escala/workload"
 )
 
@@ -36,12 +37,29 @@ func (e *Engine) classFor(n int32) int32 {
 	if c, ok := e.classOf[k]; ok {
 		return c
 	}
-	c := class{root: none, head: none, cur: none, keyOf: none, shape: e.placer.Shape(k.need, k.partition)}
+	c := class{root: none, head: none, cur: none, keyOf: none, shape: e.shapeFor(&k)}
 	c.never, c.reason = e.neverFits(&c)
 	id := int32(len(e.classes))
 	e.classes = append(e.classes, c)
 	e.classOf[k] = id
 	return id
+}
+
+// shapeFor shares one shape among the classes of a need, and with it what is
+// remembered of it: under a time-dependent order they are many.
+func (e *Engine) shapeFor(k *classKey) *place.Shape {
+	key := shapeKey{k.need, k.partition}
+	s := e.shapes[key]
+	if s == nil {
+		s = e.placer.Shape(k.need, k.partition)
+		e.shapes[key] = s
+	}
+	return s
+}
+
+type shapeKey struct {
+	need      workload.Need
+	partition string
 }
 
 // neverFits asks the empty cluster, all its nodes healthy.

@@ -29,6 +29,7 @@ type Engine struct {
 	q       queue
 	classes []class
 	classOf map[classKey]int32
+	shapes  map[shapeKey]*place.Shape
 	// active lists the classes with waiting jobs.
 	active []int32
 	order  order
@@ -84,7 +85,7 @@ func New(spec *cluster.Spec, pol *policy.Policy, d Defaults) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("policy %s: %w", pol.Name, err)
 	}
-	e := &Engine{layout: l, pol: pol, defaults: d, placer: p, classOf: map[classKey]int32{}, wake: workload.Never}
+	e := &Engine{layout: l, pol: pol, defaults: d, placer: p, classOf: map[classKey]int32{}, shapes: map[shapeKey]*place.Shape{}, wake: workload.Never}
 	if err := e.order.init(pol); err != nil {
 		return nil, fmt.Errorf("policy %s: %w", pol.Name, err)
 	}
