@@ -37,7 +37,7 @@ func (e *Engine) preempt(d *decision, ci, n int32) bool {
 func (e *Engine) preemptIn(d *decision, c *class, s *place.Shape, k int, n int32) bool {
 	pool := s.Pools[k]
 	p, f := &e.pools[pool], e.frees[pool]
-	if e.bySize && f.Milli()+p.evictable(d.now, e.room(n)) < s.Milli {
+	if e.bySize && f.Milli()+e.evictable(p, d.now, e.room(n)) < s.Milli {
 		return false
 	}
 	victims, free, foreign := e.mayGiveWay(d, p, n)
@@ -53,20 +53,39 @@ func (e *Engine) preemptIn(d *decision, c *class, s *place.Shape, k int, n int32
 	}
 	e.victimSets++
 	var chosen []victim
-	switch {
-	case e.layout.Counted():
+	if e.layout.Counted() {
 		chosen = e.enough(victims, s.Milli-f.Milli())
-	case s.OnOneNode() && e.pol.Preemption.By == policy.PreemptPriority:
-		chosen = e.cheapestNode(f, s.Cut(k).GPUs, victims)
-	default:
-		chosen = e.untilItFits(f, s, k, victims)
-	}
-	if chosen == nil {
-		have, want := e.clearable(f, s, k, victims)
-		c.reason = fact.Reason{Code: fact.NoVictims, For: none, Have: have, Want: want}
-		return false
+	} else {
+		// With all of them gone, does it fit at all?
+		t := e.scratchOf(pool)
+		t.CopyFrom(f)
+		for i := range victims {
+			t.Give(e.jobs[victims[i].job].grants)
+		}
+		if !e.placer.FitsIn(t, s, k) {
+			have, want := e.placer.MostIn(t, s, k)
+			c.reason = fact.Reason{Code: fact.NoVictims, For: none, Have: have, Want: want}
+			return false
+		}
+		e.price(victims, d.now)
+		if s.OnOneNode() && e.pol.Preemption.By == policy.PreemptPriority {
+			chosen = e.cheapestNode(f, s.Cut(k).GPUs, victims)
+		}
+		if chosen == nil { // other shapes, and nodes that only jobs of several nodes or parts of GPUs fill
+			chosen = e.untilItFits(f, s, k, victims)
+		}
 	}
 	return e.evict(d, s, k, n, chosen)
+}
+
+// price finds out what stopping each of them costs.
+func (e *Engine) price(v []victim, now workload.Time) {
+	if e.pol.Preemption.By == policy.PreemptOrder {
+		return // the worst in order goes first, whatever it costs
+	}
+	for i := range v {
+		v[i].lost = e.lost(&e.jobs[v[i].job], now)
+	}
 }
 
 // room is the remaining time beyond which a running job of some size has more
@@ -89,26 +108,41 @@ func (e *Engine) mayGiveWay(d *decision, p *poolState, n int32) (out []victim, m
 	if e.pol.Preemption.By == policy.PreemptOrder {
 		key = e.order.value(e, &e.order.terms[0], n, d.now)
 	}
-	for _, v := range p.running {
+	look := func(v int32) {
 		j := &e.jobs[v]
 		if j.leaving || j.state != running && j.state != starting {
-			continue
+			return
 		}
 		vic := victim{job: v, since: j.since}
 		if e.pol.Preemption.By == policy.PreemptPriority {
 			if j.spec.Priority >= w.Priority {
-				continue
+				return
 			}
 		} else if vic.key = e.order.runningValue(e, &e.order.terms[0], v, d.now); !e.worse(key, vic.key, j) {
-			continue
+			return
 		}
 		if !e.pol.Preemption.CrossTeam && j.spec.Team != w.Team {
 			foreign = true
-			continue
+			return
 		}
-		vic.lost = e.lost(j, d.now)
 		milli += j.milli
 		out = append(out, vic)
+	}
+	if e.bySize { // only those with more time left than the newcomer are looked at
+		room := e.room(n)
+		for i := range p.sizes {
+			g := &p.sizes[i]
+			for _, x := range g.ends[g.beyond(d.now+room(g.milli)):] {
+				look(x.job)
+			}
+		}
+		for _, v := range p.odd {
+			look(v)
+		}
+	} else {
+		for _, v := range p.running {
+			look(v)
+		}
 	}
 	e.victims = out
 	return out, milli, foreign
@@ -117,13 +151,22 @@ func (e *Engine) mayGiveWay(d *decision, p *poolState, n int32) (out []victim, m
 // worse tells whether a running job of value v is worse than a newcomer's key by
 // more than its restart costs (SEMANTICS 17).
 func (e *Engine) worse(key, v int64, j *job) bool {
-	switch e.order.terms[0].Kind {
-	case policy.ByRemaining:
-		return key+e.contract(j).RestartCost < v
-	case policy.ByRemainingArea:
-		return key+area(j.milli, e.contract(j).RestartCost) < v
+	if key >= v {
+		return false
 	}
-	return key < v
+	restart := j.spec.Contract.RestartCost
+	if restart == 0 {
+		restart = e.defaults.RestartCost
+	}
+	switch {
+	case restart == 0:
+		return true
+	case e.order.terms[0].Kind == policy.ByRemaining:
+		return key+restart < v
+	case e.order.terms[0].Kind == policy.ByRemainingArea:
+		return key+area(j.milli, restart) < v
+	}
+	return true
 }
 
 // sortVictims puts those that go first in front: under preemption by order the
@@ -160,19 +203,15 @@ func (e *Engine) enough(v []victim, need int64) []victim {
 }
 
 // untilItFits lets victims go one by one until the shape fits, then spares those
-// that are not needed, the best of them first.
+// that are not needed, the best of them first. It fits when all have gone.
 func (e *Engine) untilItFits(f *cluster.Free, s *place.Shape, k int, v []victim) []victim {
 	t := e.scratchOf(s.Pools[k])
 	t.CopyFrom(f)
 	e.sortVictims(v)
-	n, fits := 0, false
-	for n < len(v) && !fits {
+	n := 0
+	for !e.placer.FitsIn(t, s, k) {
 		t.Give(e.jobs[v[n].job].grants)
 		n++
-		fits = e.placer.FitsIn(t, s, k)
-	}
-	if !fits {
-		return nil
 	}
 	v = v[:n]
 	for i := len(v) - 1; i >= 0; i-- {
@@ -307,17 +346,6 @@ func (e *Engine) knapsack(v []victim, on []int32, node, need int32) (set uint64,
 		}
 	}
 	return set, best, ok
-}
-
-// clearable is the most that one place could be cleared to: GPUs of a node, or
-// tasks of a gang if everything that may go went.
-func (e *Engine) clearable(f *cluster.Free, s *place.Shape, k int, v []victim) (have, want int32) {
-	t := e.scratchOf(s.Pools[k])
-	t.CopyFrom(f)
-	for i := range v {
-		t.Give(e.jobs[v[i].job].grants)
-	}
-	return e.placer.MostIn(t, s, k)
 }
 
 // evict decides to stop the victims and to hold their place for job n.

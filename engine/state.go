@@ -88,6 +88,8 @@ type poolState struct {
 	ends []ending
 	// sizes are the same by size; kept only for remaining-time preemption.
 	sizes []sizeGroup
+	// odd are the running jobs that sizes leaves out: their time is not their work.
+	odd []int32
 }
 
 // sizeGroup is the running jobs of one size, by predicted end.

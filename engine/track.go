@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/escala-sched/escala/workload"
@@ -47,7 +48,10 @@ func (e *Engine) trackEnd(pool int32, x ending) {
 	j.end = x.at
 	p := &e.pools[pool]
 	p.ends = insertEnding(p.ends, x)
-	if e.bySize {
+	switch {
+	case e.bySize && odd(j):
+		p.odd = append(p.odd, x.job)
+	case e.bySize:
 		g := p.group(j.milli)
 		g.ends = insertEnding(g.ends, x)
 	}
@@ -57,7 +61,10 @@ func (e *Engine) untrackEnd(n int32) {
 	j := &e.jobs[n]
 	p := &e.pools[j.pool]
 	p.ends = removeEnding(p.ends, ending{j.end, n})
-	if e.bySize {
+	switch {
+	case e.bySize && odd(j):
+		p.odd = slices.DeleteFunc(p.odd, func(m int32) bool { return m == n })
+	case e.bySize:
 		g := p.group(j.milli)
 		g.ends = removeEnding(g.ends, ending{j.end, n})
 	}
@@ -117,15 +124,25 @@ func removeEnding(ends []ending, x ending) []ending {
 	return append(ends[:i], ends[i+1:]...)
 }
 
+// odd tells whether a run's time and its work differ, so that its predicted end
+// does not say how much work is left.
+func odd(j *job) bool { return len(j.spec.Speed) > 0 || j.spec.Need.MaxTasks > 0 }
+
 // evictable is the milli-GPU of running jobs whose predicted end lies beyond
-// now + remaining, by size: an upper bound of what could give way.
-func (p *poolState) evictable(now workload.Time, remaining func(milli int64) workload.Span) int64 {
+// now + remaining, by size, and of odd ones: an upper bound of what could give way.
+func (e *Engine) evictable(p *poolState, now workload.Time, remaining func(milli int64) workload.Span) int64 {
 	var sum int64
+	for _, n := range p.odd {
+		sum += e.jobs[n].milli
+	}
 	for i := range p.sizes {
 		g := &p.sizes[i]
-		limit := now + remaining(g.milli)
-		k := sort.Search(len(g.ends), func(i int) bool { return g.ends[i].at > limit })
-		sum += g.milli * int64(len(g.ends)-k)
+		sum += g.milli * int64(len(g.ends)-g.beyond(now+remaining(g.milli)))
 	}
 	return sum
+}
+
+// beyond is the place of the first run that is predicted to end after t.
+func (g *sizeGroup) beyond(t workload.Time) int {
+	return sort.Search(len(g.ends), func(i int) bool { return g.ends[i].at > t })
 }

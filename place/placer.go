@@ -181,6 +181,9 @@ func (p *Placer) most(f *cluster.Free, s *Shape, k int) int32 {
 		}
 		return int32(best)
 	}
+	if s.plain {
+		return int32(f.Slots(c.GPUs, 1<<31-1))
+	}
 	var slots int64
 	for i := range f.Nodes() {
 		if f.Shut(i) {
