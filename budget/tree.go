@@ -65,15 +65,15 @@ type Exhaustion uint8
 
 // Rules of exhaustion, the mildest first.
 const (
-	// RunUnallocated starts the job unallocated: not charged, not protected.
-	RunUnallocated Exhaustion = iota
 	// Truncate cuts the minimum runtime to what is left.
-	Truncate
+	Truncate Exhaustion = iota
+	// RunUnallocated starts the job unallocated: not charged, not protected.
+	RunUnallocated
 	// Refuse keeps the job waiting.
 	Refuse
 )
 
-var exhaustionNames = []string{"unallocated", "truncate", "refuse"}
+var exhaustionNames = []string{"truncate", "unallocated", "refuse"}
 
 // String returns the rule as files spell it.
 func (e Exhaustion) String() string { return exhaustionNames[e] }

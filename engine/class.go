@@ -80,6 +80,9 @@ func (e *Engine) neverFits(c *class) (bool, fact.Reason) {
 		}
 	}
 	have, want := e.placer.Most(e.empty, s)
+	if len(s.Pools) == 0 {
+		return true, fact.Reason{Code: e.placer.NoPool(&s.Need), For: none, Have: have, Want: want}
+	}
 	return true, fact.Reason{Code: fact.NeverFits, For: none, Have: have, Want: want}
 }
 

@@ -387,11 +387,37 @@ next:
 	return nil
 }
 
+// mayMoveUp refuses by counting: before its slot begins the steps are the same
+// with and without it, so an earlier start must pass all of those it would cover.
+func (e *Engine) mayMoveUp(n int32, s *slot) bool {
+	j := &e.jobs[n]
+	shape := smallest(e.classes[j.class].shape)
+	for k, pool := range shape.Pools {
+		dur := e.durationIn(j, pool, s.tasks)
+		steps := e.plan.steps[pool]
+	next:
+		for i := 0; i < len(steps) && steps[i].at < s.at; {
+			until := s.at
+			if dur < forever {
+				until = min(until, steps[i].at+dur)
+			}
+			for m := i; m < len(steps) && steps[m].at < until; m++ {
+				if !e.placer.MayFit(steps[m].free, shape, k) {
+					i = m + 1
+					continue next
+				}
+			}
+			return true
+		}
+	}
+	return false
+}
+
 // moveUp gives a job an earlier slot if there is one now.
 func (e *Engine) moveUp(d *decision, n int32) {
 	p := &e.plan
 	s := p.slots[n]
-	if s.at <= d.now {
+	if s.at <= d.now || !e.mayMoveUp(n, s) {
 		return
 	}
 	e.vacate(s)

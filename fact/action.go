@@ -78,6 +78,11 @@ const (
 	EarliestFit
 	// NeverFits: the cluster, empty, could not hold it. Have is the most it could get, Want what it needs.
 	NeverFits
+	// NoSuchType: no node has a GPU type that it allows. NoSuchPartition: no node is in
+	// its partition. NoSuchLevel: the cluster names no such topology level.
+	NoSuchType
+	NoSuchPartition
+	NoSuchLevel
 	// BlockedByHead: For is before it in the same class of need and does not fit.
 	BlockedByHead
 	// TooFewFree: Have GPUs are free, Want are needed.
@@ -107,7 +112,7 @@ const (
 )
 
 var codeNames = [codes]string{"", "in-order", "skipped", "backfill-ends", "backfill-spare", "promised", "freed", "gave-way",
-	"earliest-fit", "never-fits", "blocked-by-head", "too-few-free", "no-shape", "would-delay", "not-freeable",
+	"earliest-fit", "never-fits", "no-such-type", "no-such-partition", "no-such-level", "blocked-by-head", "too-few-free", "no-shape", "would-delay", "not-freeable",
 	"no-victims", "cross-team-off", "leaving", "dependency", "withdrawn", "place-lost", "dependency-failed"}
 
 // String returns the name the journal uses.

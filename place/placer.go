@@ -4,7 +4,9 @@ import (
 	"fmt"
 
 	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/policy"
+	"github.com/escala-sched/escala/workload"
 )
 
 // Placer places shapes on one cluster by one rule. Not safe for concurrent use.
@@ -133,6 +135,21 @@ func (p *Placer) PlaceIn(f *cluster.Free, s *Shape, k int, buf []cluster.Grant) 
 		return p.scoreOnce(f, s, k, buf)
 	}
 	return p.placeIn(f, s, k, buf)
+}
+
+// NoPool says why no pool may serve a need.
+func (p *Placer) NoPool(n *workload.Need) fact.Code {
+	any := *n
+	any.GPUTypes = ""
+	switch {
+	case n.Within != "" && p.layout.Level(n.Within) < 0:
+		return fact.NoSuchLevel
+	case n.GPUTypes != "" && len(p.layout.Eligible(n, "")) == 0 && len(p.layout.Eligible(&any, "")) > 0:
+		return fact.NoSuchType
+	case len(p.layout.Eligible(n, "")) > 0:
+		return fact.NoSuchPartition
+	}
+	return fact.NeverFits
 }
 
 // Most is the most of the shape that its best pool could hold: tasks for a gang,

@@ -82,12 +82,20 @@ type Result struct {
 	Estimates []workload.Span
 	// Counters of the run.
 	Facts, Actions, Decisions int64
+	// Refusals are the jobs that can never run on the cluster, with the reason.
+	Refusals []Refusal
 	// Cut is true when Until or an interrupt ended the run before its jobs were done.
 	Cut bool
 	// End is the time of the last fact.
 	End workload.Time
 	// Notes are assumptions taken, in sentences for the report's head.
 	Notes []string
+}
+
+// Refusal is a job that can never run, and why.
+type Refusal struct {
+	Job    int32
+	Reason fact.Reason
 }
 
 // JobResult is what happened to one job.

@@ -287,6 +287,8 @@ func (r *run) act(a *fact.Action) error {
 		}
 		if j.State = Refused; a.Reason.Code == fact.DependencyFailed {
 			j.State = NeverReady
+		} else {
+			r.res.Refusals = append(r.res.Refusals, Refusal{a.Job, a.Reason})
 		}
 		r.ended++
 	}

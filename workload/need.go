@@ -55,8 +55,11 @@ func (n *Need) TotalGPUs() int32 {
 // TotalMilli is the GPU capacity the rigid gang occupies, in milli-GPU.
 func (n *Need) TotalMilli() int64 { return int64(n.TotalGPUs()) * int64(n.MilliPerGPU()) }
 
-// AllowsType tells whether the GPU type t may serve the need.
-func (n *Need) AllowsType(t string) bool { return n.GPUTypes == "" || inList(n.GPUTypes, t) }
+// AllowsType tells whether the GPU type t may serve the need. Nodes whose type
+// the cluster does not name ("") serve any.
+func (n *Need) AllowsType(t string) bool {
+	return n.GPUTypes == "" || t == "" || inList(n.GPUTypes, t)
+}
 
 // AllowsNode tells whether the node of that name may serve the need.
 func (n *Need) AllowsNode(name string) bool { return n.Nodes == "" || inList(n.Nodes, name) }

@@ -103,6 +103,9 @@ func (f *compareFlags) run(ctx context.Context, s *State, args []string, given f
 	if c.Policies, err = t.run(ctx, s.newProgress()); err != nil {
 		return out.cut(err)
 	}
+	if err := s.checkRefused(t); err != nil {
+		return err
+	}
 	if f.report != "" {
 		if err := out.write(f.report, func(w *bufio.Writer) error { return report.WriteHTML(w, c) }); err != nil {
 			return err
@@ -114,7 +117,6 @@ func (f *compareFlags) run(ctx context.Context, s *State, args []string, given f
 	if err := out.commit(); err != nil {
 		return err
 	}
-	s.warnRefused(c.Policies)
 	if err := s.show(f.output, c); err != nil {
 		return err
 	}

@@ -122,6 +122,9 @@ func (f *simulateFlags) run(ctx context.Context, s *State, args []string) error 
 	if c.Policies, err = t.run(ctx, s.newProgress()); err != nil {
 		return out.cut(err)
 	}
+	if err := s.checkRefused(t); err != nil {
+		return err
+	}
 	if log != nil {
 		if err := log.Close(); err != nil {
 			return err
@@ -136,7 +139,6 @@ func (f *simulateFlags) run(ctx context.Context, s *State, args []string) error 
 	if err := out.commit(); err != nil {
 		return err
 	}
-	s.warnRefused(c.Policies)
 	if err := s.show(f.output, c); err != nil {
 		return err
 	}

@@ -44,6 +44,8 @@ type study struct {
 	// finished takes what a run came to, while its result is at hand. Runs that
 	// go on at the same time call it at the same time.
 	finished func(i int, r *sim.Result, c *metrics.Collector) error
+	// refusals of the first policy: placement rules differ, the cluster does not.
+	refusals []sim.Refusal
 }
 
 func (t *study) options(i int) sim.Options {
@@ -129,6 +131,9 @@ func (t *study) one(ctx context.Context, i int, bar *progress, out *report.Polic
 		return fmt.Errorf("policy %s: %w", p.Name, err)
 	}
 	bar.set(i, len(t.workload.Jobs))
+	if i == 0 {
+		t.refusals = res.Refusals
+	}
 	*out = report.Policy{
 		Name: p.Name, Description: p.Description, Source: p.Source, Text: policyText(*p), Hash: p.Hash, Estimates: estimatesText(p.Estimates),
 		Notes: res.Notes, Metrics: metrics.Compute(col, t.workload, res),
@@ -204,14 +209,4 @@ func completePolicies(_ *cobra.Command, _ []string, typed string) ([]string, cob
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-}
-
-// warnRefused says on standard error which jobs no policy could ever start.
-func (s *State) warnRefused(policies []report.Policy) {
-	for i := range policies {
-		if n := policies[i].Metrics.Refused; n > 0 {
-			s.say("Warning: under %s %s do not fit the cluster even when it is empty; they are counted as refused and enter no figure.\n", policies[i].Name, plural(n, "job"))
-			return
-		}
-	}
 }

@@ -56,6 +56,12 @@ func Sentence(r fact.Reason, names Namer) string {
 		return fmt.Sprintf("By the estimates of what runs, %s is the earliest time at which it fits.", until)
 	case fact.NeverFits:
 		return fmt.Sprintf("It can never run here: it needs %d, and even the empty cluster could give it only %d.", r.Want, r.Have)
+	case fact.NoSuchType:
+		return "It can never run here: the cluster has no GPU of a type that it allows."
+	case fact.NoSuchPartition:
+		return "It can never run here: no node of the cluster is in its partition."
+	case fact.NoSuchLevel:
+		return "It can never run here: the cluster names no such level of its topology."
 	case fact.BlockedByHead:
 		return fmt.Sprintf("%s is before it in the same queue and does not fit yet.", capital(other))
 	case fact.TooFewFree:

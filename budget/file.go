@@ -1,0 +1,49 @@
+package budget
+
+// file is the shape of a budgets file. Pointers tell absent from given.
+type file struct {
+	Name        string        `yaml:"name"`
+	Levels      []string      `yaml:"levels"`
+	ReportLevel *levelRef     `yaml:"reportLevel"`
+	Managers    []string      `yaml:"managers"`
+	Budget      *fileBudget   `yaml:"budget"`
+	Children    []fileNode    `yaml:"children"`
+	Accounts    []fileAccount `yaml:"accounts"`
+	Credits     []fileCredit  `yaml:"credits"`
+}
+
+// fileNode is an account in the tree form, fileAccount the same in the flat form.
+type fileNode struct {
+	Name     string      `yaml:"name"`
+	User     string      `yaml:"user"`
+	Share    *decimal    `yaml:"share"`
+	Managers []string    `yaml:"managers"`
+	Users    []string    `yaml:"users"`
+	Budget   *fileBudget `yaml:"budget"`
+	Children []fileNode  `yaml:"children"`
+}
+
+type fileAccount struct {
+	Name     string      `yaml:"name"`
+	User     string      `yaml:"user"`
+	Parent   string      `yaml:"parent"`
+	Share    *decimal    `yaml:"share"`
+	Managers []string    `yaml:"managers"`
+	Users    []string    `yaml:"users"`
+	Budget   *fileBudget `yaml:"budget"`
+}
+
+type fileBudget struct {
+	GPUHours     *decimal        `yaml:"gpuHours"`
+	Per          *periodWord     `yaml:"per"`
+	CarryOver    carryOver       `yaml:"carryOver"`
+	OnExhaustion *exhaustionWord `yaml:"onExhaustion"`
+}
+
+type fileCredit struct {
+	At       *moment  `yaml:"at"`
+	Account  string   `yaml:"account"`
+	GPUHours *decimal `yaml:"gpuHours"`
+	By       string   `yaml:"by"`
+	Reason   string   `yaml:"reason"`
+}

@@ -1,0 +1,89 @@
+package budget
+
+import (
+	"fmt"
+
+	"github.com/escala-sched/escala/workload"
+)
+
+// Lookback is how far before the latest change a ledger can be read: policies
+// compare shares at the last multiple of an interval, which lies behind.
+const Lookback = workload.Hour
+
+// Ledger knows what every node was charged inside a sliding window, exactly, and
+// what protections outstanding will still charge. Changes come in the order of
+// time, those of one time in any order.
+//
+// With N nodes, depth d and k changes of a node inside window and Lookback, it takes
+// O(N + sum of k) memory, O(d) amortised for a change and O(1) amortised for a
+// reading whose time moves on.
+type Ledger struct {
+	tree   *Tree
+	window workload.Span
+	now    workload.Time
+	begun  bool
+	// parent, last and histories by node, apart from the tree's nodes for speed.
+	parent, last []int32
+	charged      []history
+	protected    protections
+	credit       credits
+}
+
+// NewLedger begins a ledger in which nothing was charged yet.
+func NewLedger(t *Tree, window workload.Span) *Ledger {
+	n := len(t.Nodes)
+	l := &Ledger{tree: t, window: window, parent: make([]int32, n), last: make([]int32, n), charged: make([]history, n)}
+	for i := range t.Nodes {
+		l.parent[i], l.last[i] = t.Nodes[i].Parent, t.Nodes[i].Last
+	}
+	l.protected.milli, l.protected.until = make([]int64, n), make([]uint64, n)
+	l.credit.leaves = make([]burst, n)
+	return l
+}
+
+// Window is the length of the window.
+func (l *Ledger) Window() workload.Span { return l.window }
+
+// Advance moves the ledger's time on: protections that are over end. It must not go
+// back. Change does it too.
+func (l *Ledger) Advance(at workload.Time) {
+	if l.begun && at < l.now {
+		panic(fmt.Sprintf("budget: ledger at %d ms told of %d ms", l.now, at))
+	}
+	l.now, l.begun = at, true
+	l.protected.expire(at, l.parent)
+}
+
+// Change adds to the rate, in milli-GPU, at which a leaf and all above it are
+// charged from a time on: + when a charged run starts, - when it ends. Weights by
+// GPU type or of other resources are in the amount already.
+func (l *Ledger) Change(leaf int32, at workload.Time, delta int64) {
+	l.Advance(at)
+	l.settle(leaf, at)
+	horizon := at - l.window - Lookback
+	for n := leaf; n >= 0; n = l.parent[n] {
+		l.charged[n].change(at, delta, horizon)
+	}
+}
+
+// Rate is the rate at which a node is charged now, in milli-GPU.
+func (l *Ledger) Rate(node int32) int64 { return l.charged[node].rate() }
+
+// Charged is what a node was charged in (at-window, at], in milli-GPU x ms: the
+// integral of its rate. at may lie up to Lookback before the latest change, or after
+// it: then the present rate goes on.
+func (l *Ledger) Charged(node int32, at workload.Time) int64 {
+	if l.begun && at < l.now-Lookback {
+		panic(fmt.Sprintf("budget: ledger at %d ms asked about %d ms, which it has forgotten", l.now, at))
+	}
+	h := &l.charged[node]
+	head, _ := h.sumAt(at, len(h.steps)-1)
+	tail, cursor := h.sumAt(at-l.window, h.cursor)
+	h.cursor = cursor
+	return int64(head - tail)
+}
+
+// Usage is Charged + Outstanding: what the tree is walked by.
+func (l *Ledger) Usage(node int32, at workload.Time) int64 {
+	return l.Charged(node, at) + l.Outstanding(node, at)
+}

@@ -1,0 +1,130 @@
+package budget
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/escala-sched/escala/internal/yamlx"
+)
+
+// most is the largest share and the largest number of GPU-hours in a file: 100,000
+// GPUs for more than a year, and a balance of many periods still fits 64 bits.
+const most = 1_000_000_000
+
+// decimal is a number of either sign in thousandths.
+type decimal int64
+
+// UnmarshalNode reads a number with at most three decimals.
+func (d *decimal) UnmarshalNode(n *yamlx.Node) error {
+	f, err := n.AsFloat()
+	if err != nil {
+		return err
+	}
+	v := math.Round(f * 1000)
+	switch {
+	case math.Abs(f) > most:
+		return n.Errorf("want at most 1000000000", "%s is out of range", n.Text)
+	case math.Abs(f*1000-v) > 1e-12*math.Abs(v)+1e-9:
+		return n.Errorf("want at most three decimals", "%s is too fine", n.Text)
+	}
+	*d = decimal(v)
+	return nil
+}
+
+// gpuTime is the number taken as GPU-hours.
+func (d decimal) gpuTime() int64 { return int64(d) * (GPUHour / 1000) }
+
+// levelRef is a level by its name or its depth.
+type levelRef struct {
+	name  string
+	depth int64
+}
+
+// UnmarshalNode reads either.
+func (l *levelRef) UnmarshalNode(n *yamlx.Node) (err error) {
+	switch n.Kind {
+	case yamlx.Number:
+		l.depth, err = n.AsInt(0, yamlx.MaxDepth)
+	case yamlx.Text:
+		l.name = n.Text
+	default:
+		err = n.Errorf("want the name of a level, or its depth (0 = the root)", "neither text nor a number")
+	}
+	return err
+}
+
+type periodWord Period
+
+// UnmarshalNode reads one of the known words.
+func (p *periodWord) UnmarshalNode(n *yamlx.Node) error {
+	i, err := n.OneOf(periodNames)
+	*p = periodWord(max(i, 0))
+	return err
+}
+
+type exhaustionWord Exhaustion
+
+// UnmarshalNode reads one of the known words.
+func (e *exhaustionWord) UnmarshalNode(n *yamlx.Node) error {
+	i, err := n.OneOf(exhaustionNames)
+	*e = exhaustionWord(max(i, 0))
+	return err
+}
+
+// carryOver is a part of what is left, in percent.
+type carryOver int64
+
+const wantCarryOver = "want none, all or a whole percentage such as 50%"
+
+// UnmarshalNode reads a word or a percentage.
+func (c *carryOver) UnmarshalNode(n *yamlx.Node) error {
+	if n.Kind == yamlx.Number {
+		return n.Errorf("say the unit: "+n.Text+"%", "number %s has no unit", n.Text)
+	}
+	switch n.Text {
+	case "none":
+		return nil
+	case "all":
+		*c = 100
+		return nil
+	}
+	digits, ok := strings.CutSuffix(n.Text, "%")
+	v, err := strconv.ParseUint(digits, 10, 8)
+	if n.Kind != yamlx.Text || !ok || err != nil || v > 100 {
+		return n.Errorf(wantCarryOver, "%q does not say what is carried over", n.Text)
+	}
+	*c = carryOver(v)
+	return nil
+}
+
+// moment is a point in time: Unix milliseconds where dated, else milliseconds of
+// the workload's clock.
+type moment struct {
+	at    int64
+	dated bool
+}
+
+// dateLayouts are read as UTC unless the text says otherwise.
+var dateLayouts = []string{time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateTime, time.RFC3339}
+
+const wantMoment = "want a date (2026-03-01, 2026-03-01T12:00, in UTC unless it says otherwise) or a time since the workload's zero (36h)"
+
+// UnmarshalNode reads a date or a duration.
+func (m *moment) UnmarshalNode(n *yamlx.Node) error {
+	if n.Kind != yamlx.Text {
+		return n.Errorf(wantMoment, "no point in time here")
+	}
+	if d, err := yamlx.ParseDuration(n.Text); err == nil {
+		m.at = int64(d)
+		return nil
+	}
+	for _, layout := range dateLayouts {
+		if t, err := time.Parse(layout, n.Text); err == nil {
+			m.at, m.dated = t.UnixMilli(), true
+			return nil
+		}
+	}
+	return n.Errorf(wantMoment, "%q is no point in time", n.Text)
+}

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/sim"
+	"github.com/escala-sched/escala/workload"
+)
+
+// refusedCause is a cause for which jobs can never run, how many they are and the first of them.
+type refusedCause struct {
+	what, try string
+	count     int
+	most      int32
+	first     string
+}
+
+// checkRefused says which jobs can never run on the cluster, why and what would
+// help; it is an error if that is all of them, since then no figure means anything.
+func (s *State) checkRefused(t *study) error {
+	if len(t.refusals) == 0 {
+		return nil
+	}
+	causes := t.refusedCauses()
+	var lines []string
+	for _, c := range causes {
+		lines = append(lines, fmt.Sprintf("%s (the first is %s)", c.what, c.first))
+	}
+	text := fmt.Sprintf("%s of %s can never run on cluster %s: %s", grouped(int64(len(t.refusals))), plural(len(t.workload.Jobs), "job"),
+		t.cluster.Name, strings.Join(lines, "; "))
+	if len(t.refusals) == len(t.workload.Jobs) {
+		return badUsage(causes[0].try, "%s", text)
+	}
+	s.say("Warning: %s. They are counted as refused and enter no figure. Try: %s\n", text, causes[0].try)
+	return nil
+}
+
+// refusedCauses groups the refused jobs by cause, most frequent first.
+func (t *study) refusedCauses() []*refusedCause {
+	var out []*refusedCause
+	byText := map[string]*refusedCause{}
+	for _, r := range t.refusals {
+		j := &t.workload.Jobs[r.Job]
+		what, try := t.refusedText(j, r)
+		c := byText[what]
+		if c == nil {
+			c = &refusedCause{what: what, try: try, first: fmt.Sprintf("job %q", j.ID)}
+			byText[what] = c
+			out = append(out, c)
+		}
+		c.count++
+		c.most = max(c.most, j.Need.TotalGPUs())
+	}
+	slices.SortStableFunc(out, func(a, b *refusedCause) int { return b.count - a.count })
+	const most = 5
+	if len(out) > most {
+		out = out[:most]
+	}
+	for _, c := range out {
+		c.what = fmt.Sprintf("%s %s", grouped(int64(c.count)), c.what)
+		if c.most > 1 {
+			c.what += fmt.Sprintf(", up to %d GPUs each", c.most)
+		}
+	}
+	return out
+}
+
+func (t *study) refusedText(j *workload.Job, r sim.Refusal) (what, try string) {
+	switch r.Reason.Code {
+	case fact.NoSuchType:
+		types := strings.ReplaceAll(j.Need.GPUTypes, "|", " or ")
+		return fmt.Sprintf("ask for GPU type %s, the cluster has %s", types, orNone(t.types())), "a cluster file whose nodes say gpu: " + types
+	case fact.NoSuchPartition:
+		return fmt.Sprintf("ask for partition %s, the cluster has %s", j.Partition, orNone(t.partitions())), "a cluster file whose nodes say partition: " + j.Partition
+	case fact.NoSuchLevel:
+		return fmt.Sprintf("want to lie within one %s, the cluster names %s", j.Need.Within, orNone(t.cluster.Levels)), "a cluster file with levels: [" + j.Need.Within + "]"
+	}
+	return "need more than one pool or node of it holds", "a larger --cluster"
+}
+
+func (t *study) types() []string {
+	var out []string
+	for i := range t.cluster.Nodes {
+		out = appendNew(out, t.cluster.Nodes[i].GPUType)
+	}
+	return out
+}
+
+func (t *study) partitions() []string {
+	var out []string
+	for i := range t.cluster.Nodes {
+		for _, p := range t.cluster.Nodes[i].Partitions {
+			out = appendNew(out, p)
+		}
+	}
+	return out
+}
+
+func orNone(list []string) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return strings.Join(list, ", ")
+}
