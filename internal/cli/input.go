@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/internal/journal"
 	"github.com/escala-sched/escala/internal/yamlx"
 	"github.com/escala-sched/escala/trace"
 	"github.com/escala-sched/escala/workload"
@@ -106,6 +107,9 @@ func (s *State) readWorkload(path string, f *readFlags) (*workload.Workload, err
 		return nil, badUsage("--cluster "+path+", and the pod list as the workload", "%s is a list of nodes, not of jobs", path)
 	}
 	s.room(batchLimit + bytesPerByte*int64(len(data)))
+	if f.format == "" && journal.Is(data) {
+		return s.readJournal(path, data)
+	}
 	w, err := trace.ReadBytes(path, data, o)
 	if err != nil {
 		hint := "escala workload formats"
@@ -114,6 +118,27 @@ func (s *State) readWorkload(path string, f *readFlags) (*workload.Workload, err
 		}
 		return nil, badInput(err, hint)
 	}
+	return w, nil
+}
+
+// readJournal reads the journal of a run as a trace of the jobs that ran to
+// their end, on the cluster that they ran on.
+func (s *State) readJournal(path string, data []byte) (*workload.Workload, error) {
+	r, err := journal.NewReader(path, bytes.NewReader(data))
+	if err != nil {
+		return nil, badInput(err, "docs/journal.md has the format")
+	}
+	w, c, err := journal.ToWorkload(r)
+	if err != nil {
+		return nil, badInput(err, "docs/journal.md has the format")
+	}
+	if len(w.Jobs) == 0 {
+		return nil, badUsage("a journal of a run that came further", "%s: no job ran to its end, so no duration is known", path)
+	}
+	if s.ranOn == nil {
+		s.ranOn = map[*workload.Workload]*cluster.Spec{}
+	}
+	s.ranOn[w] = c
 	return w, nil
 }
 
@@ -217,6 +242,9 @@ func (s *State) clusterFor(ref string, w *workload.Workload) (*cluster.Spec, str
 	if ref != "" {
 		c, err := s.readCluster(ref)
 		return c, "", err
+	}
+	if c := s.ranOn[w]; c != nil {
+		return c, "the journal's header", nil
 	}
 	if n, ok := trace.MaxProcs(w); ok {
 		c, _, err := cluster.ParseShort("pool:" + strconv.FormatInt(n, 10))

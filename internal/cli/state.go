@@ -3,6 +3,9 @@ package cli
 import (
 	"fmt"
 	"io"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/workload"
 )
 
 // Stream is an output with what is known of its other end.
@@ -47,6 +50,8 @@ type State struct {
 	Build Build
 
 	color string
+	// ranOn is the cluster of a workload that was read from a journal.
+	ranOn map[*workload.Workload]*cluster.Spec
 	// limit of the memory, as set by room.
 	limit int64
 }

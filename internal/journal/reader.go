@@ -194,3 +194,6 @@ func (r *Reader) checkAction(a *fact.Action) (msg, want string) {
 	}
 	return r.checkJob(a.Job)
 }
+
+// Is tells whether a file begins as a journal does.
+func Is(head []byte) bool { return bytes.HasPrefix(head, []byte(`{"escala":"journal"`)) }
