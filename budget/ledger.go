@@ -41,9 +41,6 @@ func NewLedger(t *Tree, window workload.Span) *Ledger {
 	return l
 }
 
-// Window is the length of the window.
-func (l *Ledger) Window() workload.Span { return l.window }
-
 // Advance moves the ledger's time on: protections that are over end. It must not go
 // back. Change does it too.
 func (l *Ledger) Advance(at workload.Time) {

@@ -146,9 +146,8 @@ func (a *dues) makeGood(surplus uint64, oldest int64) (filled uint64) {
 }
 
 // Results returns what each account was owed and got up to a time, in the order of
-// [Tree.Reported]. The hour that is open counts as far as it has come. Nothing is
-// closed by it, but times told later must not lie before it all the same if the
-// sums are to agree.
+// [Tree.Reported]. The hour that is open counts as far as it has come. at must not lie
+// before what was told last; reading changes nothing.
 func (o *Owed) Results(at workload.Time) []Due {
 	c := *o
 	c.accounts = make([]dues, len(o.accounts))

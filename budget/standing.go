@@ -5,6 +5,7 @@ import "github.com/escala-sched/escala/workload"
 // Standing is the class that a leaf's work is sorted in, the first first.
 type Standing uint8
 
+// Standings.
 const (
 	// Entitled: the leaf's usage is below its product share of what the window
 	// offered. Its work comes first and may stop that of leaves that are not.
@@ -59,9 +60,6 @@ func (l *Ledger) SetCreditCap(at workload.Time, thousandths int64) {
 	l.credit.cap, l.credit.capped = thousandths, thousandths >= 0
 	l.refill()
 }
-
-// Usable is the capacity last told.
-func (l *Ledger) Usable() int64 { return l.credit.usable }
 
 // Ahead is how far a leaf has run ahead of its share, and how far it may, in
 // milli-GPU x ms. Without a cap both are 0.

@@ -20,13 +20,6 @@ func (s *Sum) add(v Sum) {
 	s.hi, _ = bits.Add64(s.hi, v.hi, carry)
 }
 
-// minus is s - v, which must not be negative.
-func (s Sum) minus(v Sum) Sum {
-	lo, borrow := bits.Sub64(s.lo, v.lo, 0)
-	hi, _ := bits.Sub64(s.hi, v.hi, borrow)
-	return Sum{hi, lo}
-}
-
 // Cmp is -1 where s is less than v, 0 where equal, 1 where more.
 func (s Sum) Cmp(v Sum) int {
 	if c := cmp.Compare(s.hi, v.hi); c != 0 {

@@ -24,6 +24,8 @@ type Spec struct {
 	Levels []string
 	// Types gives money and watts per GPU type.
 	Types []Type
+	// Currency of the prices ("USD"), "" where the file names none.
+	Currency string
 	// PUE multiplies the energy of the GPUs (power usage effectiveness); 0 = 1.
 	PUE float64
 	// Outages are planned or recorded changes of node health.
@@ -79,8 +81,11 @@ func ParseShort(s string) (spec *Spec, ok bool, err error) {
 	}
 	nodes, err1 := strconv.ParseInt(a, 10, 32)
 	gpus, err2 := strconv.ParseInt(b, 10, 32)
-	if err1 != nil || err2 != nil || nodes < 1 || gpus < 1 || nodes > 1_000_000 {
+	if err1 != nil || err2 != nil || nodes < 1 || gpus < 1 {
 		return nil, true, fmt.Errorf("cluster %q: want NODESxGPUS such as 16x8, each at least 1", s)
+	}
+	if nodes > maxNodes {
+		return nil, true, fmt.Errorf("cluster %q: %d nodes; at most %d", s, nodes, maxNodes)
 	}
 	if gpus > MaxGPUsPerNode {
 		return nil, true, fmt.Errorf("cluster %q: %d GPUs in one node; at most %d", s, gpus, MaxGPUsPerNode)

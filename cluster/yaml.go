@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/escala-sched/escala/internal/yamlx"
 )
@@ -35,7 +37,7 @@ func ParseYAML(file string, data []byte) (*Spec, error) {
 	if s.Name == "" {
 		s.Name = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".yaml"), ".yml")
 	}
-	for _, step := range []func(*Spec, *yamlFile, *yamlx.Node) error{takeLevels, takeCapacity, takeTypes, takePUE, takeOutages} {
+	for _, step := range []func(*Spec, *yamlFile, *yamlx.Node) error{takeLevels, takeCapacity, takeTypes, takeCurrency, takePUE, takeOutages} {
 		if err := step(s, &f, root); err != nil {
 			return nil, err
 		}
@@ -53,6 +55,7 @@ type yamlFile struct {
 	Nodes    []yamlGroup         `yaml:"nodes"`
 	Pool     *int32              `yaml:"pool"`
 	GPUTypes map[string]yamlType `yaml:"gpuTypes"`
+	Currency *string             `yaml:"currency"`
 	PUE      *float64            `yaml:"pue"`
 	Outages  []yamlOutage        `yaml:"outages"`
 }
@@ -133,7 +136,7 @@ func takeCapacity(s *Spec, f *yamlFile, root *yamlx.Node) error {
 	case *f.Pool < 1:
 		return root.At("pool").Errorf("want at least 1", "a pool of %d GPUs", *f.Pool)
 	}
-	for _, key := range []string{"levels", "gpuTypes", "outages"} {
+	for _, key := range []string{"levels", "gpuTypes", "currency", "outages"} {
 		if n := root.Get(key); n != nil {
 			return n.Errorf("drop it, or describe nodes", "a pool has no nodes that %s could be about", key)
 		}
@@ -170,6 +173,21 @@ func takeTypes(s *Spec, f *yamlFile, root *yamlx.Node) error {
 			}
 		}
 		s.Types = append(s.Types, Type{Name: key.Name, PricePerHour: t.PricePerHour, IdleWatts: t.IdleWatts, ActiveWatts: t.ActiveWatts})
+	}
+	return nil
+}
+
+// maxCurrency is the longest name of a currency: it stands behind every amount.
+const maxCurrency = 12
+
+func takeCurrency(s *Spec, f *yamlFile, root *yamlx.Node) error {
+	if f.Currency == nil {
+		return nil
+	}
+	s.Currency = *f.Currency
+	wrong := strings.ContainsFunc(s.Currency, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.Is(unicode.Sc, r) })
+	if n := utf8.RuneCountInString(s.Currency); n == 0 || n > maxCurrency || wrong {
+		return root.At("currency").Errorf(fmt.Sprintf("want a word of 1 to %d letters, such as USD", maxCurrency), "currency is %q", s.Currency)
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ nodes:
 gpuTypes:
   V100: {pricePerHour: 1.2, idleWatts: 45, activeWatts: 300}
   H100: {pricePerHour: 3}
+currency: USD
 pue: 1.3
 outages:
   - {at: 1d2h, node: login, change: up}
@@ -51,9 +52,10 @@ func TestParseYAMLReadsEveryKey(t *testing.T) {
 	}
 	want := &Spec{
 		Name: "lab", Levels: []string{"rack", "block"},
-		Nodes: []Node{vc("vc-1"), vc("vc-2"), vc("vc-3"), h("h009", "rack1"), h("h010", "rack2"), {Name: "login", CPU: 16_000, Memory: 512}},
-		Types: []Type{{Name: "V100", PricePerHour: 1.2, IdleWatts: 45, ActiveWatts: 300}, {Name: "H100", PricePerHour: 3}},
-		PUE:   1.3,
+		Nodes:    []Node{vc("vc-1"), vc("vc-2"), vc("vc-3"), h("h009", "rack1"), h("h010", "rack2"), {Name: "login", CPU: 16_000, Memory: 512}},
+		Types:    []Type{{Name: "V100", PricePerHour: 1.2, IdleWatts: 45, ActiveWatts: 300}, {Name: "H100", PricePerHour: 3}},
+		Currency: "USD",
+		PUE:      1.3,
 		Outages: []Outage{
 			{At: 10 * workload.Hour, Node: "login", Change: "down"},
 			{At: 26 * workload.Hour, Node: "login", Change: "up"},
@@ -140,7 +142,8 @@ func roundTrip(t interface {
 
 func TestWriteYAMLRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := &Spec{Name: rapid.SampledFrom([]string{"c", "true", "a b", "x: #"}).Draw(t, "name")}
+		s := &Spec{Name: rapid.SampledFrom([]string{"c", "true", "a b", "x: #"}).Draw(t, "name"),
+			Currency: rapid.SampledFrom([]string{"", "EUR", "true", "€"}).Draw(t, "currency")}
 		if rapid.Bool().Draw(t, "levels") {
 			s.Levels = []string{"rack", "block"}
 		}

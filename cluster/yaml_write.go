@@ -45,6 +45,9 @@ func WriteYAML(w io.Writer, s *Spec) error {
 		fmt.Fprintf(b, "  %s: {pricePerHour: %s, idleWatts: %s, activeWatts: %s}\n",
 			yamlx.Quote(t.Name), yamlx.Decimal(t.PricePerHour), yamlx.Decimal(t.IdleWatts), yamlx.Decimal(t.ActiveWatts))
 	}
+	if s.Currency != "" {
+		fmt.Fprintf(b, "currency: %s\n", yamlx.Quote(s.Currency))
+	}
 	if s.PUE != 0 {
 		fmt.Fprintf(b, "pue: %s\n", yamlx.Decimal(s.PUE))
 	}

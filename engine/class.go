@@ -4,6 +4,7 @@ import (
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/place"
+	"github.com/escala-sched/escala/policy"
 	"github.com/escala-sched/escala/workload"
 )
 
@@ -13,6 +14,7 @@ type classKey struct {
 	need      workload.Need
 	partition string
 	account   string
+	team      string
 	estimate  workload.Span
 	priority  int64
 	job       int32
@@ -24,6 +26,13 @@ func (e *Engine) classFor(n int32) int32 {
 	k := classKey{need: s.Need, job: none}
 	if e.layout.Partitioned {
 		k.partition = s.Partition
+	}
+	// Where some may displace others, those of a class must have the same rights.
+	if e.pol.Preemption.By == policy.PreemptPriority {
+		k.priority = s.Priority
+	}
+	if e.pol.Preemption.By != policy.PreemptNone && !e.pol.Preemption.CrossTeam {
+		k.team = s.Team
 	}
 	if e.order.dynamic {
 		k.estimate, k.priority = j.est, s.Priority
@@ -111,18 +120,20 @@ func (e *Engine) remaining(j *job, done workload.Span) workload.Span {
 	return total - done
 }
 
-// duration is the predicted length of the job's next run on its slowest GPU type.
+// duration is the shortest that the job's next run could be by prediction: on
+// its fastest GPU type, with the most tasks. It is what the queue filters by;
+// whoever starts the job looks at the real place.
 func (e *Engine) duration(j *job) workload.Span {
 	d := e.remaining(j, j.kept)
-	slow := int32(1000)
+	fast := int32(1000)
 	for _, s := range j.spec.Speed {
-		slow = min(slow, s.Milli)
+		fast = max(fast, s.Milli)
 	}
-	d = scale(d, slow)
-	if j.attempt > 0 {
-		d += e.contract(j).RestartCost
+	d = scale(d, fast)
+	if n := &j.spec.Need; n.MaxTasks > n.Tasks && d < forever {
+		d = d * int64(n.Tasks) / int64(n.MaxTasks)
 	}
-	return d
+	return d + e.restart(j)
 }
 
 // scale turns work into time on GPUs of a relative speed.
@@ -139,10 +150,7 @@ func (e *Engine) durationIn(j *job, pool, tasks int32) workload.Span {
 	if tasks > 0 && tasks != j.spec.Need.Tasks && d < forever {
 		d = (d*int64(j.spec.Need.Tasks) + int64(tasks) - 1) / int64(tasks)
 	}
-	if j.attempt > 0 {
-		d += e.contract(j).RestartCost
-	}
-	return d
+	return d + e.restart(j)
 }
 
 func (e *Engine) speed(j *job, pool int32) int32 {

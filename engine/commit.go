@@ -7,7 +7,6 @@ import (
 
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
-	"github.com/escala-sched/escala/policy"
 )
 
 // Commit makes an action part of the state: the caller has written it down and
@@ -44,7 +43,7 @@ func (e *Engine) Commit(a *fact.Action) error {
 		if j.state != waiting {
 			return fmt.Errorf("date for job %d, which does not wait", a.Job)
 		}
-		if e.pol.Blocking == policy.Conservative {
+		if e.plans {
 			e.commitSlot(a, j)
 		}
 		if j.promised == 0 {
@@ -59,7 +58,7 @@ func (e *Engine) Commit(a *fact.Action) error {
 			return nil
 		}
 		e.unpromise(a.Job)
-		if e.pol.Blocking == policy.Conservative && j.state == waiting {
+		if e.plans && j.state == waiting {
 			e.plan.commitRelease(a.Job)
 		}
 		return nil
@@ -110,7 +109,7 @@ func (e *Engine) commitStart(a *fact.Action, j *job) error {
 		}
 		cl := &e.claims[i]
 		j.grants, j.milli, j.pool = cl.grants, cl.milli, cl.pool
-		e.gauge.held -= cl.milli
+		e.gauge.held -= cl.got
 		e.claims = slices.Delete(e.claims, i, i+1)
 	default:
 		return fmt.Errorf("start of job %d, which does not wait", a.Job)
@@ -177,7 +176,6 @@ func (e *Engine) commitHold(a *fact.Action, j *job) {
 	} else {
 		c.lack = c.milli
 	}
-	e.gauge.held += c.milli
 	j.state, j.pool = claiming, c.pool
 	e.claims = append(e.claims, c)
 	e.settleClaims(c.pool)
@@ -199,6 +197,8 @@ func (e *Engine) settleClaims(pool int32) {
 			got := min(c.lack, f.Milli())
 			f.TakeCount(got)
 			c.lack -= got
+			c.got += got
+			e.gauge.held += got
 			left = c.lack
 		}
 		for k := range c.missing {
@@ -208,6 +208,8 @@ func (e *Engine) settleClaims(pool int32) {
 				g.Milli = c.grants[k].Milli
 				f.Take([]cluster.Grant{g})
 				c.missing[k] &^= got
+				c.got += int64(g.Count) * int64(g.Milli)
+				e.gauge.held += int64(g.Count) * int64(g.Milli)
 			}
 			// Cores and memory were taken at once: below zero, someone who leaves still has them.
 			at := e.layout.Local[node]
@@ -250,7 +252,7 @@ func (e *Engine) dropClaim(n int32) {
 		g.Count = int32(bits.OnesCount64(g.GPUs))
 		f.Give([]cluster.Grant{g})
 	}
-	e.gauge.held -= c.milli
+	e.gauge.held -= c.got
 	pool := c.pool
 	e.claims = slices.Delete(e.claims, i, i+1)
 	e.settleClaims(pool)

@@ -51,5 +51,5 @@ func Kept(c workload.Contract, safe, done workload.Span) workload.Span {
 func (e *Engine) lost(j *job, now workload.Time) int64 {
 	c := e.contract(j)
 	done := j.kept + e.progress(j, now)
-	return (done - Kept(c, j.kept, done) + c.RestartCost) * j.milli
+	return area(j.milli, done-Kept(c, j.kept, done)+c.RestartCost)
 }

@@ -65,10 +65,9 @@ func (e *Engine) Decide(now workload.Time) Decision {
 	e.stopCancelled(d)
 	e.serveClaims(d)
 	if len(e.active) > 0 {
-		switch e.pol.Blocking {
-		case policy.Conservative:
+		if e.plans {
 			e.planAhead(d)
-		default:
+		} else {
 			e.pass(d)
 		}
 	}
@@ -134,7 +133,7 @@ func (e *Engine) rollback(d *decision) {
 	}
 	for _, n := range d.tentative {
 		e.untrackEnd(n)
-		e.jobs[n].grants, e.jobs[n].milli = nil, 0
+		e.jobs[n].grants, e.jobs[n].milli, e.jobs[n].tentative = nil, 0, false
 	}
 	for _, n := range d.leaving {
 		e.jobs[n].leaving = false
@@ -235,7 +234,7 @@ func (e *Engine) moveOn(d *decision, ci, n int32) bool {
 	c := &e.classes[ci]
 	longest := workload.Span(1<<63 - 1)
 	if c.short {
-		longest = e.easy.slack(d.now, c)
+		longest = c.slack
 	}
 	c.cur = e.q.after(c.root, n, longest)
 	if c.cur == none {
@@ -304,7 +303,7 @@ func (e *Engine) tryStart(d *decision, ci, n int32) verdict {
 func (e *Engine) tryElastic(d *decision, ci, n, tasks int32) verdict {
 	c := &e.classes[ci]
 	elastic := c.shape
-	c.shape = elastic.Rigid()[elastic.Need.MaxTasks-tasks]
+	c.shape = elastic.Sized(tasks)
 	v := e.tryShape(d, ci, n, tasks)
 	c.shape = elastic
 	return v
@@ -313,25 +312,46 @@ func (e *Engine) tryElastic(d *decision, ci, n, tasks int32) verdict {
 func (e *Engine) tryShape(d *decision, ci, n, tasks int32) verdict {
 	c := &e.classes[ci]
 	from := len(d.arena)
+	reason := fact.Reason{Code: fact.InOrder, For: none}
+	if d.passed != none {
+		reason = fact.Reason{Code: fact.Skipped, For: d.passed}
+	}
+	if len(e.easy.list) > 0 && len(c.shape.Pools) > 1 {
+		return e.tryPools(d, c, n, tasks, reason)
+	}
 	arena, pool, ok := e.placer.Place(e.frees, c.shape, d.arena)
 	d.arena = arena
 	if !ok {
 		c.reason = fact.Reason{Code: fact.NoShape, For: none}
 		return noPlace
 	}
-	reason := fact.Reason{Code: fact.InOrder, For: none}
-	if d.passed != none {
-		reason = fact.Reason{Code: fact.Skipped, For: d.passed}
-	}
-	if len(e.easy.list) > 0 {
-		pool, ok = e.easy.admit(e, d, c, n, tasks, pool, from, &reason)
-		if !ok {
-			d.arena = d.arena[:from]
-			return delays
-		}
+	if len(e.easy.list) > 0 && !e.easy.admit(e, d, c, n, tasks, pool, from, &reason) {
+		d.arena = d.arena[:from]
+		return delays
 	}
 	e.start(d, c, n, pool, from, tasks, reason)
 	return started
+}
+
+// tryPools tries the pools of a shape one by one, since a reservation in one of
+// them says nothing of the others.
+func (e *Engine) tryPools(d *decision, c *class, n, tasks int32, reason fact.Reason) verdict {
+	from, v := len(d.arena), noPlace
+	c.reason = fact.Reason{Code: fact.NoShape, For: none}
+	for k, pool := range c.shape.Pools {
+		arena, ok := e.placer.PlaceIn(e.frees[pool], c.shape, k, d.arena)
+		d.arena = arena
+		if !ok {
+			continue
+		}
+		if e.easy.admit(e, d, c, n, tasks, pool, from, &reason) {
+			e.start(d, c, n, pool, from, tasks, reason)
+			return started
+		}
+		v = delays
+		d.arena = d.arena[:from]
+	}
+	return v
 }
 
 // start decides a start on the grants at the end of the arena.
@@ -347,7 +367,7 @@ func (e *Engine) start(d *decision, c *class, n, pool int32, from int, tasks int
 	j := &e.jobs[n]
 	if e.predicts {
 		// A later reservation of this decision must see where it is and when it goes.
-		j.pool, j.milli = pool, milli
+		j.pool, j.milli, j.tentative = pool, milli, true
 		if to > from {
 			j.grants = d.arena[from:to:to]
 		}
@@ -359,8 +379,11 @@ func (e *Engine) start(d *decision, c *class, n, pool int32, from int, tasks int
 		place = d.arena[from:to:to]
 	}
 	d.actions = append(d.actions, fact.Action{Do: fact.Start, Job: n, Attempt: j.attempt + 1, For: none, Tasks: tasks,
-		Count: int32((milli + 999) / 1000), At: d.now, Place: place, Reason: reason})
+		Count: devices(milli), Milli: milli, At: d.now, Place: place, Reason: reason})
 }
+
+// devices is the number of GPUs that a capacity touches at least.
+func devices(milli int64) int32 { return int32((milli + 999) / 1000) }
 
 // stopCancelled stops runs that their owners withdrew.
 func (e *Engine) stopCancelled(d *decision) {
@@ -384,7 +407,9 @@ func (e *Engine) serveClaims(d *decision) {
 			d.again = true
 		case c.ready:
 			a.Do, a.Reason = fact.Start, fact.Reason{Code: fact.Freed, For: none}
-			a.Attempt, a.Place, a.Count, a.Tasks = e.jobs[c.job].attempt+1, c.grants, int32((c.milli+999)/1000), c.tasks
+			a.Attempt, a.Place, a.Count, a.Milli, a.Tasks = e.jobs[c.job].attempt+1, c.grants, devices(c.milli), c.milli, c.tasks
+			// What now runs may have to give way itself.
+			d.again = e.pol.Preemption.By != policy.PreemptNone
 		default:
 			continue
 		}

@@ -43,7 +43,7 @@ func (e *Engine) await(n int32) bool {
 		switch {
 		case !known:
 			d.early[a.Job] = append(d.early[a.Job], dependent{n, a.When})
-		case e.jobs[on].state != ended && e.jobs[on].state != stuck:
+		case !final(e.jobs[on].state):
 			d.dependents[on] = append(d.dependents[on], dependent{n, a.When})
 		case satisfied(a.When, &e.jobs[on]):
 			continue
@@ -58,6 +58,9 @@ func (e *Engine) await(n int32) bool {
 	}
 	return j.deps > 0
 }
+
+// final tells whether nothing can become of a job any more.
+func final(s state) bool { return s == ended || s == stuck || s == refused }
 
 func satisfied(when workload.Condition, on *job) bool {
 	if on.state != ended {
@@ -76,7 +79,7 @@ func satisfied(when workload.Condition, on *job) bool {
 // strand sets a job aside whose dependency can never come true, and all that wait for it.
 func (e *Engine) strand(n, on int32) {
 	j := &e.jobs[n]
-	if j.state == stuck || j.state == ended {
+	if final(j.state) {
 		return
 	}
 	j.state = stuck

@@ -98,45 +98,36 @@ func (r *reservations) shadow(e *Engine, s *place.Shape, k int) (workload.Time, 
 	return 0, false
 }
 
-// slack is how long a job of the class may run without touching a reservation.
-func (r *reservations) slack(now workload.Time, c *class) workload.Span {
-	longest := workload.Span(1<<63 - 1)
-	for i := range r.list {
-		if c.shape.PoolIndex(r.list[i].pool) >= 0 {
-			longest = min(longest, r.list[i].at-now)
-		}
-	}
-	return longest
-}
-
 // admit lets a job that fits now past the reservation of its pool: if it is
 // predicted to be gone by then, or if the head still fits with it there. For the
 // latter the place that was found is tried first, then one that spares the GPUs
-// the head would take. It returns the pool, and replaces the grants behind from.
-func (r *reservations) admit(e *Engine, d *decision, c *class, n, tasks, pool int32, from int, reason *fact.Reason) (int32, bool) {
+// the head would take; that replaces the grants behind from.
+func (r *reservations) admit(e *Engine, d *decision, c *class, n, tasks, pool int32, from int, reason *fact.Reason) bool {
 	rs := r.of(pool)
 	if rs == nil {
-		return pool, true
+		return true
 	}
 	j := &e.jobs[n]
 	if d.now+e.durationIn(j, pool, tasks) <= rs.at {
 		*reason = fact.Reason{Code: fact.BackfillEnds, For: rs.job, Until: rs.at}
-		return pool, true
+		return true
 	}
 	if e.layout.Counted() {
 		rs.then.TakeCount(c.shape.Milli)
 		if e.placer.FitsIn(rs.then, rs.shape, rs.k) {
 			*reason = fact.Reason{Code: fact.BackfillSpare, For: rs.job, Until: rs.at}
-			return pool, true
+			return true
 		}
 		rs.then.GiveCount(c.shape.Milli)
 	} else if r.harmless(e, rs, d.arena[from:]) || r.aside(e, d, c, rs, from) {
 		*reason = fact.Reason{Code: fact.BackfillSpare, For: rs.job, Until: rs.at}
-		return pool, true
+		return true
 	}
-	c.short = true
+	if slack := rs.at - d.now; !c.short || slack > c.slack {
+		c.short, c.slack = true, slack
+	}
 	c.reason = fact.Reason{Code: fact.WouldDelay, For: rs.job, Until: rs.at}
-	return pool, false
+	return false
 }
 
 // harmless takes the grants out of what will be free at the date, if the head still fits.
@@ -180,10 +171,13 @@ func (r *reservations) announce(e *Engine, d *decision) {
 	for i := range r.list {
 		rs := &r.list[i]
 		d.wake = min(d.wake, rs.at)
+		if ends := e.pools[rs.pool].ends; len(ends) > 0 {
+			d.wake = min(d.wake, ends[0].at) // should it not end then, what may pass changes
+		}
 		if e.jobs[rs.job].promised == rs.at {
 			continue
 		}
-		d.actions = append(d.actions, fact.Action{Do: fact.Reserve, Job: rs.job, For: none, Count: rs.shape.GPUs, At: d.now, Until: rs.at,
+		d.actions = append(d.actions, fact.Action{Do: fact.Reserve, Job: rs.job, For: none, Count: devices(rs.shape.Milli), Milli: rs.shape.Milli, At: d.now, Until: rs.at,
 			Reason: fact.Reason{Code: fact.EarliestFit, For: none, Until: rs.at}})
 	}
 	for _, n := range e.promised {

@@ -42,6 +42,8 @@ type Engine struct {
 
 	// predicts and tracks say what the policy needs: predicted ends, lists of running jobs.
 	predicts, tracks bool
+	// plans: several jobs have dates, on a profile over time.
+	plans bool
 	// bySize: running jobs are also filed by size and predicted end, for remaining-time preemption.
 	bySize bool
 
@@ -95,6 +97,8 @@ func New(spec *cluster.Spec, pol *policy.Policy, d Defaults) (*Engine, error) {
 	}
 	e.bySize = pol.Preemption.By == policy.PreemptOrder && len(e.order.terms) > 0 &&
 		(e.order.terms[0].Kind == policy.ByRemaining || e.order.terms[0].Kind == policy.ByRemainingArea) && !e.order.terms[0].Descending
+	// One date a pool is made anew at each decision; several have to be kept apart over time.
+	e.plans = pol.Blocking == policy.Conservative || pol.Blocking == policy.EASY && pol.Depth > 1
 	e.predicts = reserves || e.bySize
 	e.tracks = reserves || pol.Preemption.By != policy.PreemptNone || e.order.needsRunning
 	e.q.terms = e.order.static
@@ -214,6 +218,7 @@ func (e *Engine) enqueue(n int32) {
 			j.state = refused
 			e.toRefuse = append(e.toRefuse, fact.Action{Do: fact.Refuse, Job: n, For: none, Reason: c.reason})
 			e.dirty = true
+			e.resolve(n)
 		}
 		return
 	}
@@ -224,7 +229,7 @@ func (e *Engine) enqueue(n int32) {
 	e.gauge.waitingJobs++
 	e.gauge.waitingMilli += c.shape.Milli
 	e.awaitPromotion(n)
-	if e.pol.Blocking == policy.Conservative {
+	if e.plans {
 		e.plan.fresh = append(e.plan.fresh, n)
 	}
 	e.dirty = true
@@ -294,6 +299,7 @@ func (e *Engine) started(f *fact.Fact) error {
 	switch j.state {
 	case starting:
 		j.state = running
+		j.runs++
 	case stopping: // it was told to stop on its way up; the stop is still to come
 	default:
 		return ErrUnknown
@@ -309,9 +315,14 @@ func (e *Engine) started(f *fact.Fact) error {
 	return nil
 }
 
-// restart is the time a start spends before work goes on.
+// restart is the time that the present or next start spends before work goes
+// on: none if no start before it came true.
 func (e *Engine) restart(j *job) workload.Span {
-	if j.attempt > 1 {
+	before := j.runs
+	if j.state == running {
+		before--
+	}
+	if before > 0 {
 		return e.contract(j).RestartCost
 	}
 	return 0

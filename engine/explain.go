@@ -87,7 +87,7 @@ func (e *Engine) Fragmented() bool {
 				break
 			}
 		}
-		if byCount && e.placer.Fits(e.frees, s) {
+		if s.Milli > 0 && e.placer.Fits(e.frees, s) {
 			return false
 		}
 	}

@@ -105,7 +105,7 @@ func (o *order) runningValue(e *Engine, t *policy.Term, n int32, now workload.Ti
 
 func directed(t *policy.Term, v int64) int64 {
 	if t.Descending {
-		return -v
+		return negated(v)
 	}
 	return v
 }
@@ -118,7 +118,7 @@ func (o *order) quantity(e *Engine, t *policy.Term, n int32, remaining workload.
 	case policy.BySubmit:
 		return s.Submit
 	case policy.ByPriority:
-		return -s.Priority
+		return negated(s.Priority)
 	case policy.ByEstimate:
 		return j.est
 	case policy.ByGPUs:
@@ -156,6 +156,14 @@ func (o *order) quantity(e *Engine, t *policy.Term, n int32, remaining workload.
 		return quantise(v)
 	}
 	return 0
+}
+
+// negated turns an order round; the smallest number has no opposite of its own.
+func negated(v int64) int64 {
+	if v == math.MinInt64 {
+		return math.MaxInt64
+	}
+	return -v
 }
 
 // queueOf is the queue of discretised 2D-LAS that an attained service, in

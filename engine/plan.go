@@ -132,7 +132,7 @@ func (e *Engine) planAhead(d *decision) {
 	waiting := e.inOrder(p.fresh)
 	p.fresh = p.fresh[:0]
 	for _, n := range waiting {
-		if !e.giveSlot(d, n, 0) {
+		if !e.giveSlot(d, n) {
 			p.fresh = append(p.fresh, n)
 		}
 	}
@@ -186,7 +186,7 @@ func (e *Engine) replan(d *decision) {
 	for _, ci := range e.active {
 		c := &e.classes[ci]
 		for n := e.q.first(c.root); n != none; n = e.q.after(c.root, n, 1<<63-1) {
-			if !slices.Contains(d.tentative, n) {
+			if !e.jobs[n].tentative {
 				jobs = append(jobs, n)
 			}
 		}
@@ -199,7 +199,7 @@ func (e *Engine) replan(d *decision) {
 	p.queue, p.fresh = p.queue[:0], p.fresh[:0]
 	e.rebuild(d, nil)
 	for _, n := range jobs {
-		if !e.giveSlot(d, n, 0) {
+		if !e.giveSlot(d, n) {
 			p.fresh = append(p.fresh, n)
 		}
 	}
@@ -318,38 +318,39 @@ func (e *Engine) covered(s *slot) (from, to int) {
 	return from, e.edge(s.pool, s.until)
 }
 
-// giveSlot finds the earliest slot, before latest if that is not 0.
-func (e *Engine) giveSlot(d *decision, n int32, latest workload.Time) bool {
-	j := &e.jobs[n]
-	c := &e.classes[j.class]
-	shape, tasks := c.shape, int32(0)
-	if sizes := shape.Rigid(); sizes != nil {
-		shape = smallest(shape)
-		tasks = shape.Need.Tasks
-	}
+// giveSlot gives a job the earliest slot; where no date is left, only one that begins now.
+func (e *Engine) giveSlot(d *decision, n int32) bool {
 	limit := workload.Never
-	if latest > 0 {
-		limit = latest
+	if e.pol.Depth > 0 && len(e.plan.queue) >= e.pol.Depth {
+		limit = d.now + 1
 	}
-	full := e.pol.Depth > 0 && len(e.plan.queue) >= e.pol.Depth
-	if full { // no date left; it may still start now
-		limit = min(limit, d.now+1)
-	}
-	var best *slot
-	for k, pool := range shape.Pools {
-		dur := e.durationIn(j, pool, tasks)
-		if s := e.earliest(shape, k, dur, limit); s != nil {
-			s.tasks, best, limit = tasks, s, s.at
-		}
-	}
-	if best == nil {
+	s := e.findSlot(n, limit)
+	if s == nil {
+		c := &e.classes[e.jobs[n].class]
 		c.reason = fact.Reason{Code: fact.NoShape, For: none}
 		return false
 	}
-	e.plan.slots[n] = best
+	e.plan.slots[n] = s
 	e.plan.queue = append(e.plan.queue, n)
-	e.occupy(best)
+	e.occupy(s)
 	return true
+}
+
+// findSlot finds the earliest slot that begins before limit, in any pool.
+func (e *Engine) findSlot(n int32, limit workload.Time) *slot {
+	j := &e.jobs[n]
+	shape, tasks := e.classes[j.class].shape, int32(0)
+	if shape.Rigid() != nil {
+		shape = smallest(shape)
+		tasks = shape.Need.Tasks
+	}
+	var best *slot
+	for k, pool := range shape.Pools {
+		if s := e.earliest(shape, k, e.durationIn(j, pool, tasks), limit); s != nil {
+			s.tasks, best, limit = tasks, s, s.at
+		}
+	}
+	return best
 }
 
 // earliest finds the first time, before limit, from which the place is free for dur.
@@ -421,22 +422,23 @@ func (e *Engine) moveUp(d *decision, n int32) {
 		return
 	}
 	e.vacate(s)
-	delete(p.slots, n)
-	p.queue = slices.DeleteFunc(p.queue, func(m int32) bool { return m == n })
-	if !e.giveSlot(d, n, s.at) { // nothing earlier: back to where it was
-		p.slots[n] = s
-		p.queue = append(p.queue, n)
-		e.occupy(s)
+	if better := e.findSlot(n, s.at); better != nil {
+		p.slots[n] = better
+		s = better
 	}
+	e.occupy(s)
 }
 
 // startSlots starts the jobs whose time has come; false if one of them cannot.
 func (e *Engine) startSlots(d *decision) bool {
-	for _, n := range e.inOrder(e.plan.queue) {
-		s := e.plan.slots[n]
-		if s.at > d.now || slices.Contains(d.tentative, n) {
-			continue
+	var due []int32
+	for _, n := range e.plan.queue {
+		if e.plan.slots[n].at <= d.now && !e.jobs[n].tentative {
+			due = append(due, n)
 		}
+	}
+	for _, n := range e.inOrder(due) {
+		s := e.plan.slots[n]
 		f := e.frees[s.pool]
 		if e.layout.Counted() && f.Milli() < s.milli || !e.layout.Counted() && !available(f, e.layout, s.grants) {
 			return false
@@ -460,20 +462,23 @@ func (e *Engine) startSlots(d *decision) bool {
 // announceSlots tells new dates, and takes back those that came to nothing.
 func (e *Engine) announceSlots(d *decision) {
 	p := &e.plan
-	for _, n := range e.inOrder(p.queue) {
-		s := p.slots[n]
-		if slices.Contains(d.tentative, n) {
-			continue
-		}
-		d.wake = min(d.wake, s.at)
-		if !s.told {
-			s.told = true
-			d.actions = append(d.actions, fact.Action{Do: fact.Reserve, Job: n, For: none, Count: int32((s.milli + 999) / 1000),
-				Tasks: s.tasks, At: d.now, Until: s.at, Place: s.grants, Reason: fact.Reason{Code: fact.EarliestFit, For: none, Until: s.at}})
+	var news []int32
+	for _, n := range p.queue {
+		if s := p.slots[n]; !e.jobs[n].tentative {
+			d.wake = min(d.wake, s.at)
+			if !s.told {
+				news = append(news, n)
+			}
 		}
 	}
+	for _, n := range e.inOrder(news) {
+		s := p.slots[n]
+		s.told = true
+		d.actions = append(d.actions, fact.Action{Do: fact.Reserve, Job: n, For: none, Count: devices(s.milli), Milli: s.milli,
+			Tasks: s.tasks, At: d.now, Until: s.at, Place: s.grants, Reason: fact.Reason{Code: fact.EarliestFit, For: none, Until: s.at}})
+	}
 	for _, n := range e.promised {
-		if p.slots[n] == nil && !slices.Contains(d.tentative, n) {
+		if p.slots[n] == nil && !e.jobs[n].tentative {
 			d.actions = append(d.actions, fact.Action{Do: fact.Release, Job: n, For: none, At: d.now,
 				Reason: fact.Reason{Code: fact.PlaceLost, For: none}})
 		}
@@ -498,5 +503,5 @@ func (e *Engine) sized(s *place.Shape, tasks int32) *place.Shape {
 	if tasks == 0 {
 		return s
 	}
-	return s.Rigid()[s.Need.MaxTasks-tasks]
+	return s.Sized(tasks)
 }

@@ -164,7 +164,7 @@ func (e *Engine) worse(key, v int64, j *job) bool {
 	case e.order.terms[0].Kind == policy.ByRemaining:
 		return key+restart < v
 	case e.order.terms[0].Kind == policy.ByRemainingArea:
-		return key+area(j.milli, restart) < v
+		return v-key > area(j.milli, restart)
 	}
 	return true
 }
@@ -352,7 +352,7 @@ func (e *Engine) knapsack(v []victim, on []int32, node, need int32) (set uint64,
 func (e *Engine) evict(d *decision, s *place.Shape, k int, n int32, v []victim) bool {
 	pool, from := s.Pools[k], len(d.arena)
 	f := e.frees[pool]
-	hold := fact.Action{Do: fact.Hold, Job: n, Attempt: e.jobs[n].attempt + 1, For: none, Count: int32((s.Milli + 999) / 1000), At: d.now,
+	hold := fact.Action{Do: fact.Hold, Job: n, Attempt: e.jobs[n].attempt + 1, For: none, Count: devices(s.Milli), Milli: s.Milli, At: d.now,
 		Reason: fact.Reason{Code: fact.Leaving, For: v[0].job, Want: int32(len(v))}}
 	if s.Need.Tasks > 0 && e.jobs[n].spec.Need.MaxTasks > 0 {
 		hold.Tasks = s.Need.Tasks
@@ -389,7 +389,7 @@ func (e *Engine) evict(d *decision, s *place.Shape, k int, n int32, v []victim) 
 		j := &e.jobs[v[i].job]
 		j.leaving = true
 		d.leaving = append(d.leaving, v[i].job)
-		d.actions = append(d.actions, fact.Action{Do: fact.Stop, Job: v[i].job, Attempt: j.attempt, For: n, Count: int32((j.milli + 999) / 1000),
+		d.actions = append(d.actions, fact.Action{Do: fact.Stop, Job: v[i].job, Attempt: j.attempt, For: n, Count: devices(j.milli), Milli: j.milli,
 			At: d.now, Reason: fact.Reason{Code: fact.GaveWay, For: n}})
 	}
 	return true

@@ -71,9 +71,15 @@ func (e *Engine) decayShares(now workload.Time) {
 	}
 	// Step by step, so that it does not matter at which of them it is asked.
 	for s.at < last {
+		if s.idle() && e.gauge.runningJobs == 0 {
+			s.at = last
+			break
+		}
 		s.at += grid
 		for i := range s.usage {
-			s.usage[i] = float64(s.usage[i] * decay)
+			if s.usage[i] = float64(s.usage[i] * decay); s.usage[i] < forgotten {
+				s.usage[i] = 0
+			}
 		}
 		for p := range e.pools {
 			for _, n := range e.pools[p].running {
@@ -85,6 +91,18 @@ func (e *Engine) decayShares(now workload.Time) {
 	for _, u := range s.usage {
 		s.total += u
 	}
+}
+
+// forgotten is a usage that counts as none, in GPU-seconds.
+const forgotten = 1e-6
+
+func (s *shares) idle() bool {
+	for _, u := range s.usage {
+		if u > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // charge adds to the account of a job what it has had since it was last charged.

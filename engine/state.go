@@ -31,11 +31,15 @@ type job struct {
 	outcome workload.Outcome
 	// leaving: chosen as a victim in the present decision.
 	leaving bool
+	// tentative: started in the present decision, not yet committed.
+	tentative bool
 	// cancel: withdrawn while it ran; to be stopped.
 	cancel  bool
 	class   int32
 	attempt int32
-	pool    int32
+	// runs counts the starts that came true.
+	runs int32
+	pool int32
 	// tasks of the present start, 0 = as the need says.
 	tasks int32
 	// deps is the number of dependencies not yet satisfied.
@@ -72,8 +76,10 @@ type class struct {
 	at int32
 	// never: the empty cluster could not hold it.
 	never bool
-	// short: within this decision only jobs that end before the reservation may start.
+	// short: within this decision only jobs that run for slack at most may start: to
+	// the latest reservation of the pools in which it fits.
 	short  bool
+	slack  workload.Span
 	reason fact.Reason
 	// key of cur under a time-dependent order, computed at keyAt.
 	key   [maxTerms]int64
@@ -113,5 +119,7 @@ type claim struct {
 	lack    int64
 	ready   bool
 	milli   int64
-	tasks   int32
+	// got is what it has gathered so far: kept free from everybody else.
+	got   int64
+	tasks int32
 }

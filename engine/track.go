@@ -32,15 +32,11 @@ func (e *Engine) untrack(n int32) {
 // predict files a run under its predicted end.
 func (e *Engine) predict(n int32) {
 	j := &e.jobs[n]
-	restart := workload.Span(0)
-	if j.attempt > 1 {
-		restart = e.contract(j).RestartCost
-	}
 	d := scale(e.remaining(j, j.kept), e.speed(j, j.pool))
 	if t := j.tasks; t > 0 && t != j.spec.Need.Tasks && d < forever {
 		d = (d*int64(j.spec.Need.Tasks) + int64(t) - 1) / int64(t)
 	}
-	e.trackEnd(j.pool, ending{j.since + restart + d, n})
+	e.trackEnd(j.pool, ending{j.since + e.restart(j) + d, n})
 }
 
 func (e *Engine) trackEnd(pool int32, x ending) {

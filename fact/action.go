@@ -44,8 +44,10 @@ type Action struct {
 	For int32
 	// Tasks is the number of tasks of the gang that start (elastic jobs), 0 where the need says it.
 	Tasks int32
-	// Count is the number of GPUs, in all.
+	// Count is the number of GPUs, in all, and Milli the capacity in milli-GPU: less
+	// than Count x 1000 where parts are given.
 	Count int32
+	Milli int64
 	// At is when it was decided; Until the promised start of Reserve.
 	At, Until workload.Time
 	// Place lists the grants by node; nil on clusters without nodes. It is the

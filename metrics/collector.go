@@ -83,8 +83,8 @@ type jobState struct {
 	submit workload.Time
 	// since when it waits; workload.Unknown while it does not.
 	since workload.Time
-	// left is how much more waiting may count as demand (SEMANTICS: a request
-	// never demands more than GPUs x remaining run time).
+	// left is how much more waiting may count as demand (SEMANTICS 34: a
+	// request never demands more than GPUs x remaining run time).
 	left workload.Span
 	// start of the current run, workload.Unknown without one, and what it holds.
 	start workload.Time
@@ -93,7 +93,6 @@ type jobState struct {
 	asks  int64
 	group int32
 	slot  int32 // of openRuns
-	per   int32 // milli per GPU
 	// known: the job was submitted; later: it has dependencies, so that its wait
 	// is no demand before it first starts.
 	known, later bool
@@ -210,7 +209,7 @@ func (c *Collector) submit(f *fact.Fact) {
 	}
 	c.jobs[f.Job] = jobState{
 		submit: f.At, since: f.At, start: workload.Unknown, slot: -1,
-		left: c.runTime(f.Job, w), asks: w.Need.TotalMilli(), per: w.Need.MilliPerGPU(),
+		left: c.runTime(f.Job, w), asks: w.Need.TotalMilli(),
 		group: c.groups.of(c.cfg.By.key(w)), known: true, later: len(w.After) > 0,
 	}
 	if !c.sel.Contains(f.At) {
@@ -245,7 +244,7 @@ func (c *Collector) startRun(a *fact.Action) {
 	c.stopWaiting(j, a.At)
 	j.since, j.start, j.later = workload.Unknown, a.At, false
 	if len(a.Place) == 0 {
-		j.milli = int64(a.Count) * int64(j.per)
+		j.milli = a.Milli
 		c.types.assignPool(j.milli)
 	} else {
 		j.milli = 0

@@ -226,7 +226,7 @@ func BenchmarkStartFinish(b *testing.B) {
 	c := NewCollector(Config{Cluster: spec, Window: Window{0, 1 << 50}, Runs: 10_000})
 	j := workload.Job{Team: "a", Need: workload.Need{GPUs: 8}, Estimate: workload.Hour}
 	sub := fact.Fact{Kind: fact.JobSubmitted, Submitted: &j}
-	act := fact.Action{Do: fact.Start, Count: 8, Place: []fact.Grant{on(7, 0, 8)}}
+	act := fact.Action{Do: fact.Start, Count: 8, Milli: 8000, Place: []fact.Grant{on(7, 0, 8)}}
 	fin := fact.Fact{Kind: fact.JobFinished}
 	b.ReportAllocs()
 	for b.Loop() {

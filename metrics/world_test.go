@@ -33,7 +33,7 @@ func (s *script) submit(job int32) {
 
 func (s *script) start(job int32, place ...fact.Grant) {
 	n := &s.w.Jobs[job].Need
-	s.acts = append(s.acts, fact.Action{Do: fact.Start, Job: job, Count: n.TotalGPUs(), Place: place})
+	s.acts = append(s.acts, fact.Action{Do: fact.Start, Job: job, Count: n.TotalGPUs(), Milli: n.TotalMilli(), Place: place})
 	s.g.WaitingJobs--
 	s.g.WaitingMilli -= n.TotalMilli()
 	s.g.RunningJobs++

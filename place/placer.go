@@ -2,6 +2,7 @@ package place
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
@@ -38,7 +39,14 @@ func New(l *cluster.Layout, rule policy.Placement) (*Placer, error) {
 			p.level = l.Level(rule.Level)
 		}
 		if p.level < 0 {
-			return nil, fmt.Errorf("placement topology: cluster %s has no topology level %q; it has %q", l.Spec.Name, rule.Level, l.Spec.Levels)
+			level, names := "topology levels", "none"
+			if rule.Level != "" {
+				level = fmt.Sprintf("a topology level %q", rule.Level)
+			}
+			if len(l.Spec.Levels) > 0 {
+				names = strings.Join(l.Spec.Levels, ", ")
+			}
+			return nil, fmt.Errorf("placement topology needs %s; cluster %s names %s", level, l.Spec.Name, names)
 		}
 	}
 	p.scorer = newScorer(l, rule)

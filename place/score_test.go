@@ -174,7 +174,11 @@ func TestGrowthIsTheStudysSigmoid(t *testing.T) {
 }
 
 func TestTypical(t *testing.T) {
-	w := newWorld(t, cluster.Uniform("c", 2, 8), policy.Placement{By: policy.FGD})
+	c := cluster.Uniform("c", 2, 8)
+	for i := range c.Nodes {
+		c.Nodes[i].GPUType = "Y"
+	}
+	w := newWorld(t, c, policy.Placement{By: policy.FGD})
 	r := w.p.scorer.(*gradient)
 	w.p.SetTargets([]Target{{whole(1), 60}, {part(500), 36}, {whole(8), 4}, {workload.Need{Tasks: 1, GPUs: 1, GPUTypes: "X"}, 1000}})
 	if ts := r.targets.typical(); len(ts) != 2 || ts[0].weight != 60 || ts[1].milli != 500 {

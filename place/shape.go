@@ -73,7 +73,7 @@ func (p *Placer) Shape(n workload.Need, partition string) *Shape {
 		}
 	}
 	if n.MaxTasks > 0 {
-		for t := n.MaxTasks; t >= n.MinTasks; t-- {
+		for t := max(min(n.MaxTasks, p.mostTasks(&n)), n.MinTasks); t >= n.MinTasks; t-- {
 			rigid := n
 			rigid.Tasks, rigid.MinTasks, rigid.MaxTasks = t, 0, 0
 			s.sizes = append(s.sizes, p.Shape(rigid, partition))
@@ -82,6 +82,27 @@ func (p *Placer) Shape(n workload.Need, partition string) *Shape {
 		s.Milli, s.GPUs = smallest.Milli, smallest.GPUs
 	}
 	return s
+}
+
+// mostTasks is more tasks than any pool of the cluster could hold at once, or one more.
+func (p *Placer) mostTasks(n *workload.Need) int32 {
+	var most int64
+	for i := range p.layout.Pools {
+		pool := &p.layout.Pools[i]
+		var tasks int64
+		switch {
+		case n.GPUs > 0:
+			tasks = pool.GPUs * 1000 / (int64(n.GPUs) * int64(n.MilliPerGPU()))
+		case n.CPU > 0:
+			for _, node := range pool.Nodes {
+				tasks += p.layout.Spec.Nodes[node].CPU / n.CPU
+			}
+		default:
+			tasks = int64(len(pool.Nodes)) * 1000
+		}
+		most = max(most, tasks)
+	}
+	return int32(min(most+1, 1<<20))
 }
 
 func (p *Placer) allowed(n *workload.Need, pool int32) []bool {
@@ -137,6 +158,9 @@ func (p *Placer) cutGPUs(n *workload.Need, pool int32) Cut {
 
 // Cut returns how the shape is laid over nodes of its i-th pool.
 func (s *Shape) Cut(i int) Cut { return s.cuts[i] }
+
+// Sized returns the rigid shape with that many tasks of an elastic one.
+func (s *Shape) Sized(tasks int32) *Shape { return s.sizes[s.sizes[0].Need.Tasks-tasks] }
 
 // Rigid returns the shapes an elastic need may start with, largest first; nil for a rigid one.
 func (s *Shape) Rigid() []*Shape { return s.sizes }

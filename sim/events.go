@@ -14,8 +14,10 @@ type event struct {
 type eventKind uint8
 
 const (
-	nodeDown eventKind = iota
+	nodeDown  eventKind = iota
+	drawnDown           // by chance, not by plan
 	nodeUp
+	drawnUp
 	nodeDrain
 	nodeResume
 	finish

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/escala-sched/escala/cluster"
@@ -30,8 +32,13 @@ type run struct {
 	faults *faults
 	// places of running jobs; kept only where nodes can fail.
 	places map[int32][]cluster.Grant
-	fact   fact.Fact
-	again  bool
+	// planned and drawn say which nodes are down by plan and by chance; nDrawn counts the latter.
+	planned, drawn []bool
+	nDrawn         int
+	// fruitless counts instants in a row at which nothing was alive and nothing came of it.
+	fruitless int
+	fact      fact.Fact
+	again     bool
 }
 
 // jobState is what the world knows of a job.
@@ -75,6 +82,7 @@ func newRun(o *Options) (*run, error) {
 	}
 	if len(o.Cluster.Outages) > 0 || o.Faults.MTBF > 0 {
 		r.places = map[int32][]cluster.Grant{}
+		r.planned, r.drawn = make([]bool, len(o.Cluster.Nodes)), make([]bool, len(o.Cluster.Nodes))
 	}
 	kinds := map[string]eventKind{"down": nodeDown, "up": nodeUp, "drain": nodeDrain, "resume": nodeResume}
 	for _, x := range o.Cluster.Outages {
@@ -87,7 +95,7 @@ func newRun(o *Options) (*run, error) {
 		r.faults = newFaults(o.Faults, len(o.Cluster.Nodes))
 		t0, _ := o.Workload.Window()
 		for i := range o.Cluster.Nodes {
-			r.events.push(event{at: t0 + r.faults.draw(int32(i), o.Faults.MTBF), kind: nodeDown, subject: int32(i)})
+			r.events.push(event{at: t0 + r.faults.draw(int32(i), o.Faults.MTBF), kind: drawnDown, subject: int32(i)})
 		}
 	}
 	return r, nil
@@ -96,14 +104,12 @@ func newRun(o *Options) (*run, error) {
 // loop serves one instant after the other.
 func (r *run) loop(ctx context.Context) error {
 	for turn := 0; ; turn++ {
-		if turn&1023 == 0 {
-			if ctx.Err() != nil {
-				r.res.Cut = true
-				return ctx.Err()
-			}
-			if r.o.Progress != nil {
-				r.o.Progress(r.ended, len(r.jobs))
-			}
+		if turn&15 == 0 && ctx.Err() != nil {
+			r.res.Cut = true
+			return ctx.Err()
+		}
+		if turn&1023 == 0 && r.o.Progress != nil {
+			r.o.Progress(r.ended, len(r.jobs))
 		}
 		now := r.nextTime()
 		if now == workload.Never || r.ended == len(r.jobs) {
@@ -129,16 +135,44 @@ func (r *run) nextTime() workload.Time {
 	if r.next < len(r.jobs) {
 		t = min(t, r.jobs[r.next].Submit)
 	}
-	// A wake alone keeps nothing alive: with no job that could still end, it is over.
-	if t == r.wake && len(r.events) == 0 && r.next == len(r.jobs) && r.eng.Gauge().RunningJobs == 0 && r.eng.Gauge().WaitingJobs == 0 {
+	if t != workload.Never && !r.alive() && r.fruitless > 1 {
 		return workload.Never
 	}
 	return t
 }
 
+// alive tells whether anything is still to come but chance and the clock: work
+// that runs, submissions, planned events, or nodes that chance took and will give back.
+func (r *run) alive() bool {
+	if r.next < len(r.jobs) || r.eng.Gauge().RunningJobs > 0 || r.nDrawn > 0 && r.eng.Gauge().WaitingJobs > 0 {
+		return true
+	}
+	for i := range r.events {
+		switch x := &r.events[i]; x.kind {
+		case drawnDown, drawnUp:
+		case finish, stopped, confirm:
+			if s := &r.state[x.subject]; s.on && s.attempt == x.attempt {
+				return true
+			}
+		case cancel:
+			if r.state[x.subject].waits {
+				return true
+			}
+		default:
+			return true
+		}
+	}
+	return false
+}
+
 // instant serves everything due now, then decides until nothing new follows.
 func (r *run) instant() error {
-	happened := r.now >= r.wake
+	happened, before := r.now >= r.wake, r.res.Actions
+	defer func() {
+		if r.fruitless++; r.res.Actions > before {
+			r.fruitless = 0
+		}
+	}()
 	for len(r.events) > 0 && r.events[0].at == r.now {
 		before := r.res.Facts
 		if err := r.serve(r.events.pop()); err != nil {
@@ -253,16 +287,8 @@ func (r *run) act(a *fact.Action) error {
 	case fact.Start:
 		s := &r.state[a.Job]
 		s.attempt, s.tasks, s.assigned, s.on, s.up = a.Attempt, a.Tasks, r.now, true, false
-		s.milli = int64(a.Count) * 1000
-		s.speed = 1000
-		if n := &r.jobs[a.Job].Need; n.Fractional() {
-			s.milli = int64(a.Count) * int64(n.Milli)
-		}
+		s.milli, s.speed = a.Milli, 1000
 		if len(a.Place) > 0 {
-			s.milli = 0
-			for i := range a.Place {
-				s.milli += int64(a.Place[i].Count) * int64(a.Place[i].Milli)
-			}
 			s.speed = r.speedOn(a.Job, a.Place[0].Node)
 		}
 		if r.places != nil {
@@ -327,8 +353,10 @@ func (r *run) begin(n int32) error {
 	return r.tell(&r.fact)
 }
 
+// restart is what the present run spends before it works: nothing if it is the
+// first that came true.
 func (r *run) restart(n int32) workload.Span {
-	if r.state[n].attempt > 1 {
+	if r.res.Jobs[n].Starts > 1 {
 		return r.fill.Fill(r.jobs[n].Contract).RestartCost
 	}
 	return 0
@@ -390,12 +418,12 @@ func (r *run) serve(x event) error {
 func (r *run) leave(n int32) (done, elapsed, restart workload.Span) {
 	s, res := &r.state[n], &r.res.Jobs[n]
 	s.on = false
-	res.Assigned += s.milli * (r.now - s.assigned)
+	res.Assigned = plus(res.Assigned, times(s.milli, r.now-s.assigned))
 	if s.up {
 		elapsed = r.now - s.began
 		restart = min(r.restart(n), elapsed)
 	}
-	res.Restart += s.milli * restart
+	res.Restart = plus(res.Restart, times(s.milli, restart))
 	delete(r.places, n)
 	return s.work(&r.jobs[n], elapsed-restart), elapsed, restart
 }
@@ -427,30 +455,55 @@ func (r *run) stop(n int32, cause fact.Cause) error {
 	// What is lost is run time: all of it that is neither restart nor work that stays.
 	lost := elapsed - restart - s.wall(j, s.kept-before)
 	lost = max(lost, 0)
-	res.Lost += s.milli * lost
+	res.Lost = plus(res.Lost, times(s.milli, lost))
 	res.Ran += elapsed - restart - lost
 	res.State = Requeued
+	if res.Starts == 0 {
+		res.State = Unstarted // it was stopped before it came up
+	}
 	if cause == fact.CauseNodeFailure {
 		res.NodeFailures++
 	} else {
 		res.Preemptions++
 	}
-	s.queued, s.waits = r.now, true
+	if s.waits = true; s.up { // a start that did not come true is part of the wait
+		s.queued = r.now
+	}
 	r.fact = fact.Fact{Kind: fact.JobStopped, At: r.now, Job: n, Attempt: s.attempt, Node: -1, Cause: cause, Kept: s.kept, Lost: lost, Restart: restart}
 	return r.tell(&r.fact)
 }
 
 // nodeChange changes a node's health; what runs on a failed node stops with it.
 func (r *run) nodeChange(x event) error {
-	kinds := [...]fact.Kind{nodeDown: fact.NodeDown, nodeUp: fact.NodeUp, nodeDrain: fact.NodeDrained, nodeResume: fact.NodeResumed}
-	if r.faults != nil && x.kind == nodeDown {
-		r.events.push(event{at: r.now + r.faults.draw(x.subject, r.o.Faults.MTTR), kind: nodeUp, subject: x.subject})
+	n := x.subject
+	kind := fact.NodeDrained
+	switch x.kind {
+	case nodeResume:
+		kind = fact.NodeResumed
+	case nodeDown, drawnDown, nodeUp, drawnUp:
+		was := r.planned[n] || r.drawn[n]
+		switch x.kind {
+		case nodeDown, nodeUp:
+			r.planned[n] = x.kind == nodeDown
+		case drawnDown:
+			r.drawn[n] = true
+			r.nDrawn++
+			r.events.push(event{at: r.now + r.faults.draw(n, r.o.Faults.MTTR), kind: drawnUp, subject: n})
+		case drawnUp:
+			r.drawn[n] = false
+			r.nDrawn--
+			r.events.push(event{at: r.now + r.faults.draw(n, r.o.Faults.MTBF), kind: drawnDown, subject: n})
+		}
+		is := r.planned[n] || r.drawn[n]
+		if was == is {
+			return nil // it is down for two reasons, or up all along
+		}
+		if kind = fact.NodeUp; is {
+			kind = fact.NodeDown
+		}
 	}
-	if r.faults != nil && x.kind == nodeUp {
-		r.events.push(event{at: r.now + r.faults.draw(x.subject, r.o.Faults.MTBF), kind: nodeDown, subject: x.subject})
-	}
-	r.fact = fact.Fact{Kind: kinds[x.kind], At: r.now, Job: -1, Node: x.subject}
-	if err := r.tell(&r.fact); err != nil || x.kind != nodeDown {
+	r.fact = fact.Fact{Kind: kind, At: r.now, Job: -1, Node: n}
+	if err := r.tell(&r.fact); err != nil || kind != fact.NodeDown {
 		return err
 	}
 	var hit []int32
@@ -473,9 +526,13 @@ func (r *run) close() {
 	for n := range r.state {
 		s, res := &r.state[n], &r.res.Jobs[n]
 		if s.on {
-			res.Assigned += s.milli * (r.now - s.assigned)
+			res.Assigned = plus(res.Assigned, times(s.milli, r.now-s.assigned))
 			if s.up {
-				res.Ran += r.now - s.began
+				restart := min(r.restart(int32(n)), r.now-s.began)
+				res.Restart = plus(res.Restart, times(s.milli, restart))
+				res.Ran += r.now - s.began - restart
+			} else {
+				res.Queued += r.now - s.queued
 			}
 		} else if s.waits && (res.State == Unstarted || res.State == Requeued) {
 			res.Queued += r.now - s.queued
@@ -493,4 +550,21 @@ func (r *run) close() {
 			r.res.Notes = append(r.res.Notes, fmt.Sprintf("%d of %d jobs declare neither estimate nor limit; their true duration was taken as the estimate", none, len(r.jobs)))
 		}
 	}
+}
+
+// times and plus are products and sums of milli-GPU x ms that stay at the
+// largest number instead of overflowing (a million GPUs for a hundred days).
+func times(milli int64, d workload.Span) int64 {
+	hi, lo := bits.Mul64(uint64(milli), uint64(max(d, 0)))
+	if hi != 0 || lo > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(lo)
+}
+
+func plus(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }

@@ -53,14 +53,15 @@ func TestBadFiles(t *testing.T) {
 		"escala_need.jsonl":          `escala_need.jsonl:2: job "a": a part of a GPU (milli 500) needs gpus 1, not 2`,
 		"escala_after.jsonl":         `escala_after.jsonl: job "a" waits for "b", which is not in the workload`,
 
-		"helios_all_dropped.csv": "helios_all_dropped.csv:2: no usable row in the file; most often: submit time not readable; want at least one job that can be replayed",
-		"swf_all_dropped.swf":    "swf_all_dropped.swf:2: no usable row in the file; most often: negative duration; want at least one job that can be replayed",
+		"helios_all_dropped.csv": "helios_all_dropped.csv:2: no usable row in the file: 1 submit time not readable; want at least one job that can be replayed",
+		"swf_all_dropped.swf":    "swf_all_dropped.swf:2: no usable row in the file: 2 negative duration; want at least one job that can be replayed",
 		"openb_no_rows.csv":      "openb_no_rows.csv: no jobs in the file; want at least one row of data",
-		"slurm_no_submit.txt":    "slurm_no_submit.txt:1: column Submit is missing; want the columns of sacct -P -o JobID,User,Account,Partition,Submit,Start,End,Elapsed,State,NNodes,NCPUS,ReqTRES,AllocTRES,Timelimit",
-		"slurm_no_gpus.txt":      "slurm_no_gpus.txt:1: column AllocTRES (nothing else tells GPUs) is missing; want the columns of sacct -P -o JobID,User,Account,Partition,Submit,Start,End,Elapsed,State,NNodes,NCPUS,ReqTRES,AllocTRES,Timelimit",
+		"slurm_no_submit.txt":    "slurm_no_submit.txt:1: column Submit is missing; want the columns of " + sacctCommand,
+		"slurm_no_gpus.txt":      "slurm_no_gpus.txt:1: column AllocTRES (nothing else tells GPUs) is missing; want the columns of " + sacctCommand,
 		"philly_cut.json":        "philly_cut.json:1: broken JSON: unexpected EOF; want a complete array of jobs",
 		"unknown.txt":            `unknown.txt:1: no known format begins with "the quick brown fox"; want one of ` + FormatNames() + " (or name the format)",
-		"broken.gz":              "broken.gz: broken gzip file: unexpected EOF; want a complete .gz file or plain text",
+		"slurm_json.txt":         "slurm_json.txt: the JSON of Slurm's accounting is not read; want its text: " + sacctCommand,
+		"broken.gz":              "broken.gz: truncated gzip: the file ends after 11 bytes, in the middle of the data; want a complete .gz file or plain text",
 	}
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,8 @@ package trace
 
 import (
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -54,6 +56,17 @@ func (b *builder) drop(line int, cause string) {
 }
 
 func (b *builder) note(s string) { b.w.Notes = append(b.w.Notes, s) }
+
+// noteJobs notes a number of jobs, with the verb's form for one and for several.
+func (b *builder) noteJobs(n int, one, several, rest string) {
+	switch n {
+	case 0:
+	case 1:
+		b.note("1 job " + one + " " + rest)
+	default:
+		b.note(strconv.Itoa(n) + " jobs " + several + " " + rest)
+	}
+}
 
 // text keeps a name that occurs often. Bytes that are no UTF-8 are replaced, and counted.
 func (b *builder) text(s string) string { return b.names.get(b.valid(s)) }
@@ -152,22 +165,23 @@ func shift(w *workload.Workload, by int64) {
 	}
 }
 
-// nothingLeft explains a log without a usable row by its most frequent cause.
+// nothingLeft explains a log without a usable row by all causes, most frequent
+// first, and points at the first row of that one.
 func (in *Input) nothingLeft(w *workload.Workload) *Error {
 	if len(w.Dropped) == 0 {
 		return in.fail(0, "no jobs in the file", "at least one row of data")
 	}
-	top := w.Dropped[0]
-	for _, d := range w.Dropped[1:] {
-		if d.Count > top.Count {
-			top = d
-		}
-	}
+	causes := slices.Clone(w.Dropped)
+	slices.SortStableFunc(causes, func(a, b workload.Dropped) int { return b.Count - a.Count })
 	line := 0
-	if _, n, ok := strings.Cut(top.First, in.base()+":"); ok {
+	if _, n, ok := strings.Cut(causes[0].First, in.base()+":"); ok {
 		line = max(digits(n), 0)
 	}
-	return in.fail(line, "no usable row in the file; most often: "+top.Cause, "at least one job that can be replayed")
+	texts := make([]string, len(causes))
+	for i, d := range causes {
+		texts[i] = strconv.Itoa(d.Count) + " " + d.Cause
+	}
+	return in.fail(line, "no usable row in the file: "+strings.Join(texts, ", "), "at least one job that can be replayed")
 }
 
 // actual is an Actual with nothing recorded but the duration.

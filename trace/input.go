@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -62,12 +63,16 @@ func unpack(name string, data []byte) ([]byte, error) {
 	if len(data) < 2 || data[0] != 0x1f || data[1] != 0x8b {
 		return data, nil
 	}
-	broken := func(err error) error {
-		return &Error{File: name, Msg: "broken gzip file: " + err.Error(), Want: "a complete .gz file or plain text"}
+	broken := func(err error, unpacked int64) error {
+		msg := "broken gzip after " + bytesText(unpacked) + " of text: " + strings.TrimPrefix(err.Error(), "gzip: ")
+		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+			msg = "truncated gzip: the file ends after " + bytesText(int64(len(data))) + ", in the middle of the data"
+		}
+		return &Error{File: name, Msg: msg, Want: "a complete .gz file or plain text"}
 	}
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return nil, broken(err)
+		return nil, broken(err, 0)
 	}
 	// The last four bytes name the size modulo 2^32; text rarely shrinks by more
 	// than 64, so a lying trailer costs little.
@@ -78,11 +83,18 @@ func unpack(name string, data []byte) ([]byte, error) {
 	n, err := io.Copy(&out, io.LimitReader(z, maxInput+1))
 	switch {
 	case err != nil:
-		return nil, broken(err)
+		return nil, broken(err, n)
 	case n > maxInput:
 		return nil, &Error{File: name, Msg: "unpacks to more than 8 GiB", Want: "a smaller file"}
 	}
 	return out.Bytes(), nil
+}
+
+func bytesText(n int64) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return strconv.FormatInt(n, 10) + " bytes"
 }
 
 // base is the file's name without its folder: what is kept in a workload must

@@ -30,6 +30,21 @@ var xdmodColumns = []string{"JobID", "JobIDRaw", "Cluster", "Partition", "QOS", 
 // xdmodSubmit is where the submission stands in xdmodColumns.
 const xdmodSubmit = 10
 
+// sacctCommand writes what is read here. --format=ALL would not do: SubmitLine and
+// Comment hold bars and line breaks.
+const sacctCommand = "sacct -P -o JobID,User,Account,Partition,QOS,Priority,Submit,Start,End,Elapsed,State,NNodes,NCPUS,ReqMem,ReqTRES,AllocTRES,Timelimit"
+
+// isSacctJSON tells what sacct --json writes: one object with the jobs and, before
+// or behind them, what Slurm says of itself.
+func isSacctJSON(head []byte) bool {
+	text := strings.ToLower(strings.TrimSpace(string(head)))
+	return strings.HasPrefix(text, "{") && (strings.Contains(text, `"jobs"`) || strings.Contains(text, `"meta"`) && strings.Contains(text, `"slurm"`))
+}
+
+func (in *Input) failSacctJSON() error {
+	return in.fail(0, "the JSON of Slurm's accounting is not read", "its text: "+sacctCommand)
+}
+
 // sacctDelimiters: the odd one is what a site uses whose fields hold bars.
 var sacctDelimiters = []string{"|#", "|"}
 
@@ -74,6 +89,9 @@ type gpusTold struct {
 
 func readSlurm(in *Input) (*workload.Workload, error) {
 	text := unsafe.String(unsafe.SliceData(in.Data), len(in.Data))
+	if isSacctJSON(in.Data[:min(len(in.Data), headSize)]) {
+		return nil, in.failSacctJSON()
+	}
 	s := &sacct{builder: newBuilder(in), col: map[string]int{}, lists: map[string]gpusTold{}}
 	s.calendar = true
 	records := sacctRecords{delim: "|", line: 1}
@@ -113,18 +131,13 @@ func readSlurm(in *Input) (*workload.Workload, error) {
 	}
 	s.note(in.zoneNote())
 	s.note("GPU types bind a job only where ReqTRES or ReqGRES names them; AllocTRES tells what it got, not what it asked for.")
-	if s.pastLimit > 0 {
-		s.note(strconv.Itoa(s.pastLimit) + " jobs ran longer than their time limit; a simulation that enforces limits ends them at the limit.")
-	}
-	if s.noMemory > 0 {
-		s.note(strconv.Itoa(s.noMemory) + " jobs have an amount of memory that cannot be read (or Slurm's overflow value); none is asked for them.")
-	}
+	s.noteJobs(s.pastLimit, "ran", "ran", "past the time limit; a simulation that enforces limits ends such a job at its limit.")
+	s.noteJobs(s.noMemory, "has", "have", "an amount of memory that cannot be read (or Slurm's overflow value); none is asked for.")
 	return s.finish()
 }
 
 // columns checks that the header has what a replay needs.
 func (s *sacct) columns() error {
-	const want = "sacct -P -o JobID,User,Account,Partition,Submit,Start,End,Elapsed,State,NNodes,NCPUS,ReqTRES,AllocTRES,Timelimit"
 	missing := ""
 	switch {
 	case !s.has("JobID", "JobIDRaw"):
@@ -139,7 +152,7 @@ func (s *sacct) columns() error {
 		missing = "AllocTRES (nothing else tells GPUs)"
 	}
 	if missing != "" {
-		return s.in.fail(1, "column "+missing+" is missing", "the columns of "+want)
+		return s.in.fail(1, "column "+missing+" is missing", "the columns of "+sacctCommand)
 	}
 	return nil
 }

@@ -128,9 +128,7 @@ func readSWF(in *Input) (*workload.Workload, error) {
 		b.add(no, j, a)
 	}
 	b.note("One processor of the log counts as one GPU; a job has the larger of the processors asked for and allocated.")
-	if thinking > 0 {
-		b.note(strconv.Itoa(thinking) + " jobs name a preceding job and think time, which are not replayed.")
-	}
+	b.noteJobs(thinking, "names", "name", "a preceding job and think time, which are not replayed.")
 	return b.finish()
 }
 
@@ -231,12 +229,16 @@ func (n *swfNames) fresh(milli int64) string {
 }
 
 // writeSWF writes whole seconds and numbers only. What SWF has no field for
-// (types, contracts, names) is lost; jobs that it cannot express are an error.
+// (types, contracts, names) is lost; jobs that it cannot express are an error. The
+// time requested is the estimate, or the limit of a job without one.
 func writeSWF(out io.Writer, w *workload.Workload) error {
 	buf := []byte("; Version: 2.2\n; Note: written by escala; names are numbers, times whole seconds\n")
 	buf = append(buf, "; MaxJobs: "+strconv.Itoa(len(w.Jobs))+"\n; MaxRecords: "+strconv.Itoa(len(w.Jobs))+"\n"...)
 	if w.Epoch != workload.Unknown {
 		buf = append(buf, "; UnixStartTime: "+strconv.FormatInt(w.Epoch/1000, 10)+"\n"...)
+	}
+	if n := LimitsAsEstimates(w); n > 0 {
+		buf = append(buf, "; Note: the requested time is the time limit where a job has no estimate ("+strconv.Itoa(n)+")\n"...)
 	}
 	ids := numbering("", w, func(j *workload.Job) string { return j.ID })
 	users := numbering("u", w, func(j *workload.Job) string { return j.User })
@@ -251,8 +253,8 @@ func writeSWF(out io.Writer, w *workload.Workload) error {
 		if a.Start != workload.Unknown {
 			wait = roundSeconds(a.Start - j.Submit)
 		}
-		if j.Estimate > 0 {
-			estimate = (j.Estimate + 999) / 1000
+		if t := requested(j); t > 0 {
+			estimate = (t + 999) / 1000
 		}
 		procs := int64(j.Need.TotalGPUs())
 		fields := swfRow{ids[j.ID], roundSeconds(j.Submit), wait, roundSeconds(a.Duration), procs, -1, -1, procs, estimate,
@@ -273,6 +275,26 @@ func writeSWF(out io.Writer, w *workload.Workload) error {
 	}
 	_, err := out.Write(buf)
 	return err
+}
+
+// requested is what a job says of its run time: its estimate, else its limit.
+func requested(j *workload.Job) workload.Span {
+	if j.Estimate > 0 {
+		return j.Estimate
+	}
+	return j.Limit
+}
+
+// LimitsAsEstimates counts the jobs whose limit an SWF file holds as the time
+// requested, since they have no estimate.
+func LimitsAsEstimates(w *workload.Workload) int {
+	n := 0
+	for i := range w.Jobs {
+		if j := &w.Jobs[i]; j.Estimate <= 0 && j.Limit > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 func roundSeconds(ms int64) int64 { return (ms + 500) / 1000 }

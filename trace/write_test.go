@@ -3,6 +3,8 @@ package trace
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -121,6 +123,25 @@ func TestSWFNumbersNames(t *testing.T) {
 	}
 }
 
+// TestSWFKeepsLimits: the limit of a job without an estimate is what it requests.
+func TestSWFKeepsLimits(t *testing.T) {
+	w := sample(t, "plain.csv", Options{})
+	w.Jobs[1].Limit, w.Jobs[0].Limit = 90*workload.Second, 5000*workload.Second
+	text := string(write(t, "swf", w))
+	if !strings.Contains(text, "\n; Note: the requested time is the time limit where a job has no estimate (1)\n") {
+		t.Errorf("the header does not say where limits went:\n%s", text)
+	}
+	back, err := ReadBytes("again.swf", []byte(text), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []workload.Span{900 * workload.Second, 90 * workload.Second, 0} {
+		if got := back.Jobs[i].Estimate; got != want {
+			t.Errorf("job %s requests %d ms, want %d", back.Jobs[i].ID, got, want)
+		}
+	}
+}
+
 func TestSWFRefusesWhatItCannotSay(t *testing.T) {
 	for _, need := range []workload.Need{{CPU: 1000}, {GPUs: 1, Milli: 500}} {
 		w := sample(t, "plain.csv", Options{})
@@ -158,6 +179,39 @@ func TestGzip(t *testing.T) {
 	}
 	if a.Hash == b.Hash || b.Hash != hashOf(z.Bytes()) || b.Source != "helios.csv.gz" || b.Name != "helios" {
 		t.Errorf("hashes %s %s, source %q, name %q", a.Hash, b.Hash, b.Source, b.Name)
+	}
+}
+
+// TestBrokenGzip: the error says which file, and how it is broken.
+func TestBrokenGzip(t *testing.T) {
+	var z bytes.Buffer
+	gz := gzip.NewWriter(&z)
+	text := "job_id,submit,gpus,duration\n1,0,1,60\n"
+	_, err := gz.Write([]byte(text))
+	if err = errors.Join(err, gz.Close()); err != nil {
+		t.Fatal(err)
+	}
+	whole := z.Bytes()
+	wrong := bytes.Clone(whole)
+	wrong[len(wrong)-8]++ // the checksum
+	for want, data := range map[string][]byte{
+		"jobs.csv.gz: truncated gzip: the file ends after 5 bytes, in the middle of the data":                  whole[:5],
+		fmt.Sprintf("jobs.csv.gz: truncated gzip: the file ends after %d bytes", len(whole)-3):                 whole[:len(whole)-3],
+		fmt.Sprintf("jobs.csv.gz: broken gzip after %d bytes of text: invalid checksum; want", len(text)):      wrong,
+		"jobs.csv.gz: broken gzip after 0 bytes of text: invalid header; want a complete .gz file or plain te": {0x1f, 0x8b, 99, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+	} {
+		if _, err := ReadBytes("jobs.csv.gz", data, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// TestNothingLeft: all causes are told, most frequent first.
+func TestNothingLeft(t *testing.T) {
+	log := "; log\n1 0 -1 -1 2 -1 -1 2 -1 -1 1\n" + strings.Repeat("1 0 -1 -1 2 -1 -1 2 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n", 2)
+	_, err := ReadBytes("x.swf", []byte(log), Options{Format: "swf"})
+	if want := "x.swf:3: no usable row in the file: 2 negative duration, 1 not 18 numbers; want"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
 	}
 }
 

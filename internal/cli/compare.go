@@ -50,7 +50,7 @@ out.fifo.csv, out.sjf-helios.csv and so on ("@", "/" and blanks become "-").`,
   escala compare jobs.csv --cluster 16x8 --policy easy,my/policy.yaml --report report.html
   escala compare log.swf.gz --policy fifo,easy,conservative --output json
   escala compare jobs.csv --cluster c.yaml --policy srtf --checkpoint 30m --restart-cost 2m
-  escala compare pods.csv --cluster nodes.csv --policy place-fgd,place-best-fit
+  escala compare pods.jsonl --cluster nodes.csv --policy place-random,place-fgd --until 3h
   escala compare jobs.csv --cluster 16x8 --policy easy --window 7d..14d --jobs out.csv`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), s, args, cmd.Flags().Changed)
@@ -80,6 +80,9 @@ func (f *compareFlags) run(ctx context.Context, s *State, args []string, given f
 	isDemo := len(args) == 0
 	if isDemo && !given("report") && f.output == "table" {
 		f.report = "report.html"
+	}
+	if f.jobs == "-" {
+		return noStdout()
 	}
 	if len(f.policies) == 0 {
 		f.policies = demo.Policies()
@@ -148,7 +151,7 @@ func (s *State) prepare(paths, policies []string, clusterRef string, read *readF
 	if err := world.settle(isDemo); err != nil {
 		return nil, nil, err
 	}
-	t := &study{assume: world.assume, faults: world.faults}
+	t := &study{assume: world.assume, faults: world.faults, refs: policies}
 	c := &report.Comparison{Version: s.Build.name(), Command: "escala " + quoteArgs(s.Args)}
 	var err error
 	if t.policies, err = resolve(policies, world); err != nil {

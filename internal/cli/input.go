@@ -289,12 +289,15 @@ func (s *State) readCluster(ref string) (*cluster.Spec, error) {
 	return c, badInput(err, "docs/clusters.md has every key, with examples")
 }
 
+// utc writes Unix milliseconds as a date.
+func utc(t workload.Time) string { return time.UnixMilli(t).UTC().Format(time.DateTime + " UTC") }
+
 // momentText writes a point in time of the workload's clock.
 func momentText(t workload.Time, w *workload.Workload) string {
 	if w.Epoch == workload.Unknown {
 		return seconds(t) + " s"
 	}
-	return time.UnixMilli(w.Epoch + t).UTC().Format(time.DateTime)
+	return utc(w.Epoch + t)
 }
 
 // parseMoment reads a point in time on the workload's clock: seconds, a duration

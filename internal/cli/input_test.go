@@ -108,7 +108,7 @@ func TestQuoteArgs(t *testing.T) {
 }
 
 func TestRoundSpan(t *testing.T) {
-	for s, want := range map[float64]string{0: "0 s", 59.94: "59.9 s", 60: "1 min", 61: "1 min 1 s", 3600: "1 h", 5400: "1 h 30 min", 90000: "1 d 1 h", 864000: "10 d"} {
+	for s, want := range map[float64]string{0: "0 s", 59.94: "59.9 s", 60: "1 min", 61: "1 min 1 s", 3600: "1 h", 5400: "1 h 30 min", 90000: "1 d 1 h", 864000: "10 d", 59.97: "1 min", 3599.6: "1 h", 86399: "1 d", 89999: "1 d 1 h", 2216000: "25 d 16 h"} {
 		if got := roundSpan(s); got != want {
 			t.Errorf("%g: got %s, want %s", s, got, want)
 		}

@@ -32,6 +32,10 @@ func (s *State) begin(paths ...string) (*outputs, error) {
 		if path == "" {
 			continue
 		}
+		if path == "-" {
+			o.abort()
+			return nil, noStdout()
+		}
 		if o.find(path) != nil {
 			o.abort()
 			return nil, badUsage("another path for one of them", "%s would be written twice", path)
@@ -48,6 +52,11 @@ func (s *State) begin(paths ...string) (*outputs, error) {
 		o.files = append(o.files, outputFile{path, f})
 	}
 	return o, nil
+}
+
+// noStdout refuses standard output for a file: --output decides what it gets.
+func noStdout() error {
+	return badUsage("the path of a file; /dev/stdout where a pipe must have it", "a file cannot be called \"-\": standard output takes what --output says")
 }
 
 // find returns the file of a path, nil if it was not begun.

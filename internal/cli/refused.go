@@ -5,7 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/place"
+	"github.com/escala-sched/escala/policy"
 	"github.com/escala-sched/escala/sim"
 	"github.com/escala-sched/escala/workload"
 )
@@ -24,18 +27,75 @@ func (s *State) checkRefused(t *study) error {
 	if len(t.refusals) == 0 {
 		return nil
 	}
+	text, try := t.refusedAll()
+	if len(t.refusals) == len(t.workload.Jobs) {
+		return badUsage(try, "%s", text)
+	}
+	s.say("Warning: %s. They are counted as refused and enter no figure. Try: %s\n", text, try)
+	return nil
+}
+
+// refusedAll says how many jobs can never run, why, and what would help most of them.
+func (t *study) refusedAll() (text, try string) {
 	causes := t.refusedCauses()
 	var lines []string
 	for _, c := range causes {
 		lines = append(lines, fmt.Sprintf("%s (the first is %s)", c.what, c.first))
 	}
-	text := fmt.Sprintf("%s of %s can never run on cluster %s: %s", grouped(int64(len(t.refusals))), plural(len(t.workload.Jobs), "job"),
-		t.cluster.Name, strings.Join(lines, "; "))
-	if len(t.refusals) == len(t.workload.Jobs) {
-		return badUsage(causes[0].try, "%s", text)
+	return fmt.Sprintf("%s of %s can never run on cluster %s: %s", grouped(int64(len(t.refusals))), plural(len(t.workload.Jobs), "job"),
+		t.cluster.Name, strings.Join(lines, "; ")), causes[0].try
+}
+
+// refusedOn finds the jobs that can never run on a cluster without running any:
+// each distinct need is put to the empty cluster, all its nodes healthy.
+func refusedOn(w *workload.Workload, c *cluster.Spec) (*study, error) {
+	layout := cluster.NewLayout(c)
+	p, err := place.New(layout, policy.Placement{By: policy.BestFit})
+	if err != nil {
+		return nil, err
 	}
-	s.say("Warning: %s. They are counted as refused and enter no figure. Try: %s\n", text, causes[0].try)
-	return nil
+	var empty []*cluster.Free
+	for i := range layout.Pools {
+		empty = append(empty, cluster.NewFree(layout, int32(i)))
+	}
+	type key struct {
+		need      workload.Need
+		partition string
+	}
+	codes := map[key]fact.Code{}
+	t := &study{workload: w, cluster: c}
+	for i := range w.Jobs {
+		j := &w.Jobs[i]
+		if j.Need == (workload.Need{}) {
+			continue // starts anywhere
+		}
+		k := key{j.Need, j.Partition}
+		code, known := codes[k]
+		if !known {
+			code = refusedCode(p, empty, p.Shape(j.Need, j.Partition))
+			codes[k] = code
+		}
+		if code != 0 {
+			t.refusals = append(t.refusals, sim.Refusal{Job: int32(i), Reason: fact.Reason{Code: code}})
+		}
+	}
+	return t, nil
+}
+
+// refusedCode says why the empty cluster cannot hold a shape, 0 if it can.
+func refusedCode(p *place.Placer, empty []*cluster.Free, s *place.Shape) fact.Code {
+	if sizes := s.Rigid(); sizes != nil {
+		s = sizes[len(sizes)-1] // the smallest
+	}
+	for k, pool := range s.Pools {
+		if p.FitsIn(empty[pool], s, k) {
+			return 0
+		}
+	}
+	if len(s.Pools) == 0 {
+		return p.NoPool(&s.Need)
+	}
+	return fact.NeverFits
 }
 
 // refusedCauses groups the refused jobs by cause, most frequent first.
@@ -104,4 +164,22 @@ func orNone(list []string) string {
 		return "none"
 	}
 	return strings.Join(list, ", ")
+}
+
+// refusedList is what is known of the refused jobs, for scripts.
+func (t *study) refusedList() []refusedCount {
+	var out []refusedCount
+	at := map[string]int{}
+	for _, r := range t.refusals {
+		j := &t.workload.Jobs[r.Job]
+		what, _ := t.refusedText(j, r)
+		i, known := at[what]
+		if !known {
+			i = len(out)
+			at[what] = i
+			out = append(out, refusedCount{Cause: what, First: j.ID})
+		}
+		out[i].Count++
+	}
+	return out
 }

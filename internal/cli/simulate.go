@@ -94,6 +94,9 @@ func (p *runFiles) list() []string {
 
 func (f *simulateFlags) run(ctx context.Context, s *State, args []string) error {
 	batch(s)
+	if f.out == "-" {
+		return noStdout()
+	}
 	c, t, err := s.prepare(args, []string{f.policy}, f.cluster, &f.read, &f.world)
 	if err != nil {
 		return err

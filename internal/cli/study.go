@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -33,10 +34,12 @@ type study struct {
 	workload *workload.Workload
 	cluster  *cluster.Spec
 	policies []*policy.Policy
-	assume   sim.Assumptions
-	faults   sim.Faults
-	window   metrics.Window
-	until    workload.Time
+	// refs are the policies as the command line names them.
+	refs   []string
+	assume sim.Assumptions
+	faults sim.Faults
+	window metrics.Window
+	until  workload.Time
 	// series and pictures: keep the run over time, and who ran where.
 	series, pictures bool
 	// observer, if set, watches as well; for studies of one policy.
@@ -58,14 +61,26 @@ func (t *study) check() error {
 		return badUsage("--cluster 16x8", "--mtbf needs a cluster with nodes, and %s is a mere count of GPUs", t.cluster.Name)
 	}
 	fill := engine.Defaults{Checkpoint: t.assume.Checkpoint, RestartCost: t.assume.RestartCost, Grace: t.assume.Grace}
-	for _, p := range t.policies {
-		if _, err := engine.New(t.cluster, p, fill); err != nil {
-			hint := "escala policy list"
-			if len(t.cluster.Nodes) == 0 {
-				hint = "a cluster with nodes, such as --cluster 16x8"
-			}
-			return badInput(fmt.Errorf("policy %s on cluster %s: %w", p.Name, t.cluster.Name, err), hint)
+	for i, p := range t.policies {
+		_, err := engine.New(t.cluster, p, fill)
+		if err == nil {
+			continue
 		}
+		hint := "escala policy list"
+		switch {
+		case len(t.cluster.Nodes) == 0:
+			hint = "a cluster with nodes, such as --cluster 16x8"
+		case p.Placement.By == policy.Topology:
+			level := p.Placement.Level
+			if level == "" {
+				level = "rack"
+			}
+			hint = "a cluster file with levels: [" + level + "], see docs/clusters.md"
+		}
+		if inner := errors.Unwrap(err); inner != nil { // the engine names the policy in its own way
+			err = inner
+		}
+		return badInput(fmt.Errorf("%s: %w", t.refs[i], err), hint)
 	}
 	return nil
 }
@@ -202,11 +217,15 @@ func isFile(ref string) bool {
 
 func completePolicies(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	before := typed[:strings.LastIndexByte(typed, ',')+1]
+	last := typed[len(before):]
 	var out []string
 	for _, name := range policy.Names() {
-		if p, ok := policy.Shipped(name); ok && !strings.Contains(","+before, ","+name+",") {
+		if p, ok := policy.Shipped(name); ok && strings.HasPrefix(name, last) && !strings.Contains(","+before, ","+name+",") {
 			out = append(out, before+name+"\t"+p.Description)
 		}
+	}
+	if len(out) == 0 || strings.ContainsAny(last, `./\`) {
+		return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 	}
 	return out, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }

@@ -137,7 +137,11 @@ func cannotSay(err error) error {
 func loses(format string, w *workload.Workload) string {
 	switch format {
 	case "swf":
-		return " SWF holds whole seconds, counts and numbers: names became numbers, and what it has no field for is left out."
+		limits := ""
+		if n := trace.LimitsAsEstimates(w); n > 0 {
+			limits = fmt.Sprintf(" The time limit of %s without an estimate stands as the time requested.", plural(n, "job"))
+		}
+		return " SWF holds whole seconds, counts and numbers: names became numbers; cores, memory, types, labels and contracts are left out." + limits
 	case "csv":
 		n := 0
 		for i := range w.Jobs {

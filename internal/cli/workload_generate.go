@@ -35,7 +35,7 @@ order, one per second, none of which ever ends, until they ask for --ratio times
 the capacity of the cluster.`,
 		Example: `  escala workload generate jobs.csv --jobs 10000 --nodes 128 --gpus-per-node 8 --load 0.95 --seed 1
   escala workload generate - --jobs 1000 --nodes 16 --to escala
-  escala workload generate pods.jsonl --resample openb_pod_list_default.csv --keep-unscheduled --cluster openb_node_list_gpu_node.csv --ratio 1.3 --seed 42`,
+  escala workload generate pods.jsonl --resample openb_pod_list_default.csv --keep-unscheduled --cluster openb_node_list_gpu_node.csv --ratio 1.0 --seed 42`,
 		Args: argCount(1, 1, "the file to write"),
 		RunE: func(_ *cobra.Command, args []string) error { return f.run(s, args[0]) },
 	}

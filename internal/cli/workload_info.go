@@ -3,11 +3,12 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/internal/demo"
 	"github.com/escala-sched/escala/trace"
 	"github.com/escala-sched/escala/workload"
@@ -21,17 +22,26 @@ func workloadInfoCommand(s *State) *cobra.Command {
 		Short: "Show what is in a workload",
 		Long: `Shows how many jobs there are, of which sizes, durations and owners, how good
 their estimates are, and what could not be read. With --cluster also the load they
-put on it. Without a WORKLOAD it shows the embedded trace.`,
+put on it, and which of them can never run there. Without a WORKLOAD it shows the embedded trace.`,
 		Example: `  escala workload info
   escala workload info jobs.csv --cluster 16x8
   escala workload info log.swf.gz --output json`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			batch(s)
-			w, gpus, err := s.infoOf(args, &read, clusterRef)
+			w, on, err := s.infoOf(args, &read, clusterRef)
 			if err != nil {
 				return err
 			}
-			info := trace.Describe(w, gpus)
+			info := workloadInfo{}
+			gpus := int64(0)
+			if on != nil {
+				gpus = on.GPUs()
+				if info.refused, err = refusedOn(w, on); err != nil {
+					return err
+				}
+				info.Refused = info.refused.refusedList()
+			}
+			info.Info = trace.Describe(w, gpus)
 			if output == "json" {
 				e := json.NewEncoder(s.Stdout)
 				e.SetEscapeHTML(false)
@@ -48,30 +58,45 @@ put on it. Without a WORKLOAD it shows the embedded trace.`,
 	return c
 }
 
-func (s *State) infoOf(paths []string, read *readFlags, clusterRef string) (w *workload.Workload, gpus int64, err error) {
+// workloadInfo is a summary with what is known of a cluster.
+type workloadInfo struct {
+	trace.Info
+	// Refused are the causes for which jobs can never run on the cluster.
+	Refused []refusedCount `json:"refused,omitempty"`
+	refused *study
+}
+
+// refusedCount is one such cause.
+type refusedCount struct {
+	Cause string `json:"cause"`
+	Count int    `json:"count"`
+	// First is the first job that it befalls.
+	First string `json:"first"`
+}
+
+func (s *State) infoOf(paths []string, read *readFlags, clusterRef string) (w *workload.Workload, on *cluster.Spec, err error) {
 	if len(paths) == 0 {
 		if err := read.unused(); err != nil {
-			return nil, 0, err
+			return nil, nil, err
 		}
 		w, err = demo.Workload()
 	} else {
 		w, err = s.readWorkloads(paths, read)
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	if clusterRef == "" {
-		return w, 0, nil
+		return w, nil, nil
 	}
-	c, err := s.readCluster(clusterRef)
-	if err != nil {
-		return nil, 0, err
+	if on, err = s.readCluster(clusterRef); err != nil {
+		return nil, nil, err
 	}
-	return w, c.GPUs(), nil
+	return w, on, nil
 }
 
 // infoText renders the summary for people.
-func infoText(i *trace.Info, gpus int64) string {
+func infoText(i *workloadInfo, gpus int64) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-16s %s\n", name, fmt.Sprintf(format, args...))
@@ -94,7 +119,7 @@ func infoText(i *trace.Info, gpus int64) string {
 		if i.Epoch == nil {
 			return trimNumber(t, 3) + " s"
 		}
-		return time.UnixMilli(int64((*i.Epoch + t) * 1000)).UTC().Format(time.DateTime)
+		return utc(int64((*i.Epoch + t) * 1000))
 	}
 	line("Submitted", "%s to %s (%s)", when(i.First), when(i.Last), roundSpan(i.Span))
 	line("GPU-hours", "%s, if every job runs once", hours(i.GPUHours))
@@ -103,6 +128,10 @@ func infoText(i *trace.Info, gpus int64) string {
 	}
 	if i.Load != nil {
 		line("Offered load", "%s %% of %s", trimNumber(*i.Load*100, 1), plural(int(gpus), "GPU"))
+	}
+	if i.refused != nil && len(i.refused.refusals) > 0 {
+		text, try := i.refused.refusedAll()
+		line("Never runs", "%s. Try: %s", text, try)
 	}
 	line("Durations", "mean %s, median %s, p90 %s, longest %s", roundSpan(i.Duration.Mean), roundSpan(i.Duration.Median), roundSpan(i.Duration.P90), roundSpan(i.Duration.Max))
 	if i.Wait != nil {
@@ -171,15 +200,15 @@ func hours(h float64) string {
 
 // roundSpan writes seconds as people say them, with two units at most.
 func roundSpan(s float64) string {
-	if s < 60 {
+	if s < 59.95 {
 		return trimNumber(s, 1) + " s"
 	}
-	large, small, per, n := "min", "s", 60, int(s)
+	large, small, per, n := "d", "h", 24, int(math.Round(s/3600))
 	switch {
-	case s >= 86400:
-		large, small, per, n = "d", "h", 24, n/3600
-	case s >= 3600:
-		large, small, n = "h", "min", n/60
+	case s < 3599.5:
+		large, small, per, n = "min", "s", 60, int(math.Round(s))
+	case s < 86400-30:
+		large, small, per, n = "h", "min", 60, int(math.Round(s/60))
 	}
 	text := grouped(int64(n/per)) + " " + large
 	if rest := n % per; rest > 0 {

@@ -11,14 +11,15 @@ import (
 
 // jsonCluster is a cluster in the header.
 type jsonCluster struct {
-	Name    string       `json:"name,omitempty"`
-	Hash    string       `json:"sha256,omitempty"`
-	Pool    int32        `json:"pool,omitempty"`
-	Levels  []string     `json:"levels,omitempty"`
-	Nodes   []jsonNodes  `json:"nodes,omitempty"`
-	Types   []jsonType   `json:"gpu_types,omitempty"`
-	PUE     float64      `json:"pue,omitempty"`
-	Outages []jsonOutage `json:"outages,omitempty"`
+	Name     string       `json:"name,omitempty"`
+	Hash     string       `json:"sha256,omitempty"`
+	Pool     int32        `json:"pool,omitempty"`
+	Levels   []string     `json:"levels,omitempty"`
+	Nodes    []jsonNodes  `json:"nodes,omitempty"`
+	Types    []jsonType   `json:"gpu_types,omitempty"`
+	Currency string       `json:"currency,omitempty"`
+	PUE      float64      `json:"pue,omitempty"`
+	Outages  []jsonOutage `json:"outages,omitempty"`
 }
 
 // jsonNodes is a run of nodes that differ in the number at their name's end
@@ -48,7 +49,7 @@ type jsonOutage struct {
 }
 
 func toCluster(s *cluster.Spec) *jsonCluster {
-	c := &jsonCluster{Name: s.Name, Hash: s.Hash, Pool: s.Count, Levels: s.Levels, PUE: s.PUE}
+	c := &jsonCluster{Name: s.Name, Hash: s.Hash, Pool: s.Count, Levels: s.Levels, Currency: s.Currency, PUE: s.PUE}
 	for i := 0; i < len(s.Nodes); {
 		n := &s.Nodes[i]
 		count := 1
@@ -92,7 +93,7 @@ func nextName(name string) string {
 // spec lays the groups out and checks the whole.
 func (c *jsonCluster) spec() (*cluster.Spec, error) {
 	const most = 1_000_000
-	s := &cluster.Spec{Name: c.Name, Hash: c.Hash, Count: c.Pool, Levels: c.Levels, PUE: c.PUE}
+	s := &cluster.Spec{Name: c.Name, Hash: c.Hash, Count: c.Pool, Levels: c.Levels, Currency: c.Currency, PUE: c.PUE}
 	for i := range c.Nodes {
 		g := &c.Nodes[i]
 		count := max(g.Count, 1)

@@ -27,6 +27,7 @@ const (
 	fFor
 	fTasks
 	fGPUs
+	fMilli
 	fUntil
 	fWhyJob
 	fHave
@@ -43,7 +44,7 @@ const (
 	fields
 )
 
-var fieldNames = [fields]string{"t", "job", "try", "node", "kept", "lost", "restart", "est", "for", "tasks", "gpus", "until",
+var fieldNames = [fields]string{"t", "job", "try", "node", "kept", "lost", "restart", "est", "for", "tasks", "gpus", "milli", "until",
 	"why_job", "have", "want", "block", "why_until", "fact", "do", "outcome", "cause", "why", "place", "spec"}
 
 // fieldOf returns the field of a key, fields if it is none that this version knows.
@@ -186,7 +187,7 @@ func (l *line) toFact(f *fact.Fact) (msg, want string) {
 // toAction fills a in from a line; its place is put behind buf.
 func (l *line) toAction(a *fact.Action, buf []fact.Grant) (msg, want string) {
 	*a = fact.Action{Do: fact.Do(l.word[fDo-fFact]), At: l.num[fT], Job: int32(l.num[fJob]), Attempt: int32(l.num[fTry]),
-		For: int32(l.or(fFor, -1)), Tasks: int32(l.num[fTasks]), Count: int32(l.num[fGPUs]), Until: l.num[fUntil],
+		For: int32(l.or(fFor, -1)), Tasks: int32(l.num[fTasks]), Count: int32(l.num[fGPUs]), Milli: l.or(fMilli, l.num[fGPUs]*1000), Until: l.num[fUntil],
 		Reason: fact.Reason{Code: fact.Code(l.word[fWhy-fFact]), For: int32(l.or(fWhyJob, -1)), Have: int32(l.num[fHave]),
 			Want: int32(l.num[fWant]), Block: int32(l.num[fBlock]), Until: l.num[fWhyUntil]}}
 	if msg, want = l.need(fJob); msg != "" || !l.given(fPlace) {

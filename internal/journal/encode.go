@@ -123,6 +123,9 @@ func appendAction(b []byte, a *fact.Action) []byte {
 	}
 	b = nonZero(b, `,"tasks":`, int64(a.Tasks))
 	b = nonZero(b, `,"gpus":`, int64(a.Count))
+	if a.Milli != int64(a.Count)*1000 {
+		b = nonZero(b, `,"milli":`, a.Milli)
+	}
 	b = nonZero(b, `,"until":`, a.Until)
 	if len(a.Place) > 0 {
 		b = appendPlace(append(b, `,"place":[`...), a.Place)

@@ -63,9 +63,9 @@ func everyFact(j *workload.Job) []fact.Fact {
 
 func everyAction() []fact.Action {
 	return []fact.Action{
-		{Do: fact.Start, At: 6, Attempt: 1, For: -1, Tasks: 3, Count: 12, Reason: fact.Reason{Code: fact.InOrder, For: -1},
+		{Do: fact.Start, At: 6, Attempt: 1, For: -1, Tasks: 3, Count: 12, Milli: 12000, Reason: fact.Reason{Code: fact.InOrder, For: -1},
 			Place: []fact.Grant{cluster.WholeGrant(0, 0xff), {Node: 1, Milli: 250, GPUs: 4, Count: 1, CPU: 5, Memory: 6}, {Node: 2, Milli: 1000, CPU: 7}, {Node: 3, Milli: 1000, GPUs: 3, Count: 0}}},
-		{Do: fact.Stop, At: 6, Attempt: 9, For: 0, Count: 2, Reason: fact.Reason{Code: fact.GaveWay, For: 0}},
+		{Do: fact.Stop, At: 6, Attempt: 9, For: 0, Count: 2, Milli: 2000, Reason: fact.Reason{Code: fact.GaveWay, For: 0}},
 		{Do: fact.Hold, At: 6, For: -1, Reason: fact.Reason{Code: fact.Leaving, For: -1, Have: 1, Want: 2, Block: 3, Until: 4}},
 		{Do: fact.Reserve, At: 6, For: -1, Until: 99}, {Do: fact.Release, At: 7, For: -1}, {Do: fact.Refuse, At: 8, For: -1},
 	}

@@ -61,7 +61,7 @@ func someJobs(seed uint64, n int, gangs bool) *workload.Workload {
 
 // lab is a cluster of two GPU types with racks, and nodes that come and go.
 func lab(outages bool) *cluster.Spec {
-	s := &cluster.Spec{Name: "lab", Levels: []string{"rack"}, PUE: 1.25, Types: []cluster.Type{{Name: "A100", PricePerHour: 2.5, IdleWatts: 50, ActiveWatts: 400}}}
+	s := &cluster.Spec{Name: "lab", Levels: []string{"rack"}, PUE: 1.25, Currency: "EUR", Types: []cluster.Type{{Name: "A100", PricePerHour: 2.5, IdleWatts: 50, ActiveWatts: 400}}}
 	for i := range 6 {
 		n := cluster.Node{Name: fmt.Sprintf("n%02d", i+8), GPUType: "V100", GPUs: 8, CPU: 64_000, Memory: 1 << 18, Places: []string{fmt.Sprintf("r%d", i/2)}}
 		if i > 3 {

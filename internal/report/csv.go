@@ -7,13 +7,15 @@ import (
 )
 
 // WriteCSV writes one line per policy and one column per figure, named by its
-// JSON key. A figure that a run does not have is empty.
+// JSON key. A figure that a run does not have is empty. The column behind
+// them is the currency of money, empty where the cluster file names none.
 func WriteCSV(w io.Writer, c *Comparison) error {
 	out := csv.NewWriter(w)
 	line := []string{"policy"}
 	for i := range rows {
 		line = append(line, rows[i].key)
 	}
+	line = append(line, "currency")
 	if err := out.Write(line); err != nil {
 		return err
 	}
@@ -27,6 +29,7 @@ func WriteCSV(w io.Writer, c *Comparison) error {
 			}
 			line = append(line, strconv.FormatFloat(v, 'g', -1, 64))
 		}
+		line = append(line, c.Cluster.Currency)
 		if err := out.Write(line); err != nil {
 			return err
 		}

@@ -228,7 +228,7 @@ func (t *toy) start(j int32, p []fact.Grant, now workload.Time) {
 	r.Starts++
 	t.place[j], t.since[j] = p, now
 	t.ends[j] = now + t.w.Actual[j].Duration - t.kept[j]
-	t.c.Action(&fact.Action{Do: fact.Start, Job: j, At: now, Count: t.w.Jobs[j].Need.GPUs, Place: p})
+	t.c.Action(&fact.Action{Do: fact.Start, Job: j, At: now, Count: t.w.Jobs[j].Need.GPUs, Milli: t.w.Jobs[j].Need.TotalMilli(), Place: p})
 }
 
 func (t *toy) stop(j int32, now workload.Time, k fact.Kind) {

@@ -28,6 +28,14 @@ func (u unit) text(v float64) string {
 	return significant(v)
 }
 
+// text writes a figure with its unit, money with the currency of the cluster file.
+func (c *Comparison) text(u unit, v float64) string {
+	if u == moneyUnit && c.Cluster.Currency != "" {
+		return u.text(v) + " " + c.Cluster.Currency
+	}
+	return u.text(v)
+}
+
 // difference writes how v compares to base, "" where nothing can be said, and
 // gives the sign of what is written.
 func (u unit) difference(base, v float64) (text string, sign int) {
@@ -147,11 +155,11 @@ func count(v float64) string {
 	return s
 }
 
-// moment writes a time of the input's clock: a UTC date where the input has a
+// moment writes a time of the input's clock: a date in UTC where the input has a
 // calendar, else the time since its zero.
 func moment(t, epoch workload.Time) string {
 	if epoch != workload.Unknown {
-		return time.UnixMilli(epoch + t).UTC().Format("2006-01-02 15:04:05")
+		return time.UnixMilli(epoch + t).UTC().Format("2006-01-02 15:04:05 UTC")
 	}
 	sign := ""
 	if t < 0 {

@@ -39,11 +39,12 @@ func fixed() *Comparison {
 	srtf.LostGPUHours, srtf.LossGPUHours, srtf.LostByCause = 210.5, 210.5, map[string]float64{"preempted": 210.5}
 	srtf.Starvation.Longest = 240000
 	cut := base
-	cut.Cut, cut.Unstarted, cut.Makespan = true, 40, 604800
-	cut.Wait.LowerBounds, cut.Wait.ExactUpTo = 40, 5000
+	cut.Cut, cut.Unstarted, cut.Makespan = true, 12, 604800
+	cut.Wait.LowerBounds, cut.Wait.ExactUpTo = 12, 5000
 	w := &workload.Workload{Name: "demo", Format: "csv", Source: "jobs.csv", Licence: "CC-BY-4.0", Hash: "9f2c", Rows: 1870, Epoch: workload.Unknown,
 		Jobs: make([]workload.Job, 1867), Dropped: []workload.Dropped{{Cause: "no GPUs asked for", Count: 3, First: "jobs.csv:17"}}, Notes: []string{"Times are local to the site."}}
 	s := cluster.Uniform("22x8", 22, 8)
+	s.Currency = "USD"
 	s.Types = []cluster.Type{{Name: "A100", PricePerHour: 1.6, IdleWatts: 60, ActiveWatts: 350}}
 	return &Comparison{
 		Workload: w, Cluster: s, Attribution: "Example Lab, 2026", Version: "v0.1.0", Command: "escala compare jobs.csv --cluster 22x8",

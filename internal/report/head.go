@@ -37,8 +37,12 @@ func (c *Comparison) head() []headLine {
 	}
 	add("Cluster", c.clusterLine())
 	add("Cluster SHA-256", s.Hash)
+	currency := ""
+	if s.Currency != "" {
+		currency = " " + s.Currency
+	}
 	for _, t := range s.Types {
-		add("GPU type", fmt.Sprintf("%s: price %g per GPU-hour, %g W idle, %g W active", t.Name, t.PricePerHour, t.IdleWatts, t.ActiveWatts))
+		add("GPU type", fmt.Sprintf("%s: price %g%s per GPU-hour, %g W idle, %g W active", t.Name, t.PricePerHour, currency, t.IdleWatts, t.ActiveWatts))
 	}
 	if s.PUE > 0 {
 		add("PUE", fmt.Sprintf("%g", s.PUE))

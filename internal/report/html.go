@@ -278,7 +278,7 @@ func (c *Comparison) typeTable() *textTable {
 		}
 		for _, u := range m.Types {
 			t.Rows = append(t.Rows, []string{c.Policies[i].Name, u.Name, count(u.GPUs), significant(u.GPUHours), significant(u.IdleHours),
-				significant(u.Cost), significant(u.IdleCost), energyUnit.text(u.KWh)})
+				c.text(moneyUnit, u.Cost), c.text(moneyUnit, u.IdleCost), energyUnit.text(u.KWh)})
 		}
 	}
 	if len(t.Rows) == 0 {

@@ -48,12 +48,14 @@ type jsonDropped struct {
 }
 
 type jsonCluster struct {
-	Name   string     `json:"name"`
-	SHA256 string     `json:"sha256,omitempty"`
-	Nodes  int        `json:"nodes"`
-	GPUs   int64      `json:"gpus"`
-	PUE    float64    `json:"pue,omitempty"`
-	Types  []jsonType `json:"types,omitempty"`
+	Name   string  `json:"name"`
+	SHA256 string  `json:"sha256,omitempty"`
+	Nodes  int     `json:"nodes"`
+	GPUs   int64   `json:"gpus"`
+	PUE    float64 `json:"pue,omitempty"`
+	// Currency of prices and costs, as the cluster file names it.
+	Currency string     `json:"currency,omitempty"`
+	Types    []jsonType `json:"types,omitempty"`
 }
 
 type jsonType struct {
@@ -95,7 +97,7 @@ func (c *Comparison) jsonInput() jsonInput {
 	in := jsonInput{
 		Workload: jsonWorkload{Name: w.Name, Format: w.Format, Source: w.Source, Licence: w.Licence, Attribution: c.Attribution,
 			SHA256: w.Hash, Jobs: len(w.Jobs), Rows: w.Rows, Dropped: []jsonDropped{}, Notes: append([]string{}, w.Notes...)},
-		Cluster:     jsonCluster{Name: s.Name, SHA256: s.Hash, Nodes: len(s.Nodes), GPUs: s.GPUs(), PUE: s.PUE},
+		Cluster:     jsonCluster{Name: s.Name, SHA256: s.Hash, Nodes: len(s.Nodes), GPUs: s.GPUs(), PUE: s.PUE, Currency: s.Currency},
 		Assumptions: append([]Assumption{}, c.Assumptions...),
 		Version:     c.Version, Command: c.Command,
 	}

@@ -17,7 +17,7 @@ const two = (n) => String(Math.floor(n)).padStart(2, '0');
 function clock(t) {
   if (D.epoch !== null) {
     const d = new Date(D.epoch + t);
-    return d.toISOString().slice(0, 16).replace('T', ' ');
+    return d.toISOString().slice(0, 16).replace('T', ' ') + ' UTC';
   }
   const s = Math.floor(t / 1000), day = Math.floor(s / 86400), r = s - day * 86400;
   return 'day ' + day + ' ' + two(r / 3600) + ':' + two(r / 60 % 60);

@@ -30,7 +30,7 @@ func (r *row) cellOf(c *Comparison, i int) cell {
 	if !ok {
 		return cell{text: "-"}
 	}
-	out := cell{text: r.unit.text(v), ok: true}
+	out := cell{text: c.text(r.unit, v), ok: true}
 	if r.isBound(m) {
 		out.text = ">=" + out.text
 	}

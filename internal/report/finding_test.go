@@ -1,0 +1,71 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/escala-sched/escala/metrics"
+	"github.com/escala-sched/escala/workload"
+)
+
+// TestFinding: the sentence is about all time in the queue, is honest where
+// nothing is gained, and leaves waits alone where jobs do not end.
+func TestFinding(t *testing.T) {
+	run := func(name string, wait, queue float64, preemptions int64) Policy {
+		d := func(mean float64) metrics.Dist {
+			return metrics.Dist{Mean: mean, P50: mean / 2, P90: 2 * mean, N: 1000}
+		}
+		return Policy{Name: name, Metrics: metrics.Metrics{Jobs: 1000, Occupancy: 0.5, Wait: d(wait), QueueTime: d(queue), Preemptions: preemptions}}
+	}
+	open := func(p Policy, unstarted, unfinished int, allocated float64) Policy {
+		p.Metrics.Cut, p.Metrics.Unstarted, p.Metrics.Unfinished, p.Metrics.AllocatedGPURatio = true, unstarted, unfinished, allocated
+		return p
+	}
+	for name, tc := range map[string]struct {
+		policies []Policy
+		forever  int // of 1,000 jobs
+		want     string
+	}{
+		"nobody waits at first, and all wait later": {
+			policies: []Policy{run("fifo", 60, 60, 0), run("las", 0, 1080, 737)},
+			want:     "None of the 2 policies makes jobs wait less on average than fifo: jobs wait 1 min on average (median 30 s, 90th percentile 2 min); occupancy is 50.0 %."},
+		"less in all": {
+			policies: []Policy{run("fifo", 3600, 3600, 0), run("las", 0, 1800, 737)},
+			want: "Under las jobs wait 30 min in all on average instead of 1 h under fifo (x0.50); the median goes from 30 min to 15 min, " +
+				"the 90th percentile from 2 h to 1 h, and occupancy stays at 50.0 %. It takes 737 preemptions."},
+		"the first preempts": {
+			policies: []Policy{run("las", 0, 3600, 5), run("fifo", 1800, 1800, 0)},
+			want: "Under fifo jobs wait 30 min in all on average instead of 1 h under las (x0.50); the median goes from 30 min to 15 min, " +
+				"the 90th percentile from 2 h to 1 h, and occupancy stays at 50.0 %."},
+		"too little to speak of": {
+			policies: []Policy{run("fifo", 10000, 10000, 0), run("easy", 9999, 9999, 0)},
+			want:     "None of the 2 policies makes jobs wait less on average than fifo: jobs wait 2 h 47 min on average (median 1 h 23 min, 90th percentile 5 h 33 min); occupancy is 50.0 %."},
+		"one, that preempts": {
+			policies: []Policy{run("las", 0, 60, 3)},
+			want:     "Under las, jobs wait 1 min in all on average (median 30 s, 90th percentile 2 min); occupancy is 50.0 %."},
+		"few are open": {
+			policies: []Policy{open(run("fifo", 60, 60, 0), 4, 6, 0.8)},
+			want:     "Under fifo, jobs wait 1 min on average (median 30 s, 90th percentile 2 min); occupancy is 50.0 %. Runs were cut before their end, so waits are lower bounds."},
+		"many are open": {
+			policies: []Policy{open(run("fifo", 60, 60, 0), 0, 5, 0.8), open(run("sjf", 30, 30, 0), 5, 6, 0.75)},
+			want: "11 of 1,000 jobs had not ended under sjf when the run was cut, so waits say little. " +
+				"Right after the last submission none of the 2 policies has more of the GPUs allocated than fifo: 80.0 %."},
+		"none ends": {
+			policies: []Policy{open(run("place-random", 60, 60, 0), 0, 0, 0.867), open(run("place-fgd", 30, 30, 0), 0, 0, 0.948)}, forever: 1000,
+			want: "1,000 of 1,000 jobs never end, so waits say little. " +
+				"Right after the last submission place-fgd has 94.8 % of the GPUs allocated instead of 86.7 % under place-random (+8.1 pp)."},
+		"none ends, one policy": {
+			policies: []Policy{open(run("place-fgd", 30, 30, 0), 0, 0, 0.948)}, forever: 11,
+			want: "11 of 1,000 jobs never end, so waits say little. Right after the last submission place-fgd has 94.8 % of the GPUs allocated."},
+		"nothing was run": {want: "No policy was run."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &workload.Workload{Jobs: make([]workload.Job, 1000), Actual: make([]workload.Actual, 1000)}
+			for i := range tc.forever {
+				w.Actual[i].Duration = 36525 * workload.Day
+			}
+			if got := Finding(&Comparison{Workload: w, Policies: tc.policies}); got != tc.want {
+				t.Errorf("got  %s\nwant %s", got, tc.want)
+			}
+		})
+	}
+}
