@@ -21,6 +21,8 @@ type Free struct {
 	shut       []bool
 	// left[i*MaxGPUs+g] is what is left of GPU g where it is shared; nil until one is.
 	left []int16
+	// parts indexes left by amount.
+	parts partIndex
 	// partial are the schedulable nodes with something left of a shared GPU.
 	partial bitset
 	// count[n] and bucket[n] are the schedulable nodes with n whole GPUs free.
@@ -97,8 +99,9 @@ func (f *Free) CopyFrom(o *Free) {
 	copy(f.mem, o.mem)
 	if o.left != nil {
 		f.left = append(f.left[:0], o.left...)
+		f.parts.copyFrom(&o.parts)
 	} else {
-		f.left = nil
+		f.left, f.parts = nil, partIndex{}
 	}
 	f.partial.copyFrom(&o.partial)
 	copy(f.count, o.count)
@@ -224,14 +227,14 @@ func (f *Free) take(g *Grant) {
 	if f.left == nil {
 		f.left = make([]int16, len(f.mask)*int(f.pool.MaxGPUs))
 	}
-	at := &f.left[int(i)*int(f.pool.MaxGPUs)+b]
+	left := f.left[int(i)*int(f.pool.MaxGPUs)+b]
 	if f.mask[i]>>b&1 == 1 {
-		*at = 1000
+		left = 1000
 		f.setMask(i, f.mask[i]&^(1<<b))
 	} else {
 		f.note(i)
 	}
-	*at -= int16(g.Milli)
+	f.setLeft(i, b, left-int16(g.Milli))
 	f.setPartial(i)
 }
 
@@ -251,11 +254,11 @@ func (f *Free) give(g *Grant) {
 		return
 	}
 	b := bits.TrailingZeros64(g.GPUs)
-	at := &f.left[int(i)*int(f.pool.MaxGPUs)+b]
-	if *at += int16(g.Milli); *at == 1000 {
-		*at = 0
+	if left := f.left[int(i)*int(f.pool.MaxGPUs)+b] + int16(g.Milli); left == 1000 {
+		f.setLeft(i, b, 0)
 		f.setMask(i, f.mask[i]|1<<b)
 	} else {
+		f.setLeft(i, b, left)
 		f.note(i)
 	}
 	f.setPartial(i)
@@ -324,7 +327,13 @@ func (f *Free) SetShut(node int32, shut bool) {
 			milli += int64(l)
 		}
 	}
+	if f.left != nil && shut {
+		f.fileParts(i, -1)
+	}
 	f.shut[i] = shut
+	if f.left != nil && !shut {
+		f.fileParts(i, 1)
+	}
 	if shut {
 		f.milli -= milli
 		f.leave(i, n)
@@ -444,10 +453,11 @@ func (f *Free) intersectParts(i int32, o *Free) {
 		a, b := f.Left(i, g), o.Left(i, g)
 		was += int64(a)
 		is += int64(min(a, b))
-		at := &f.left[int(i)*int(f.pool.MaxGPUs)+g]
-		if *at = int16(min(a, b)); *at == 1000 {
-			*at = 0
+		left := int16(min(a, b))
+		if left == 1000 {
+			left = 0
 		}
+		f.setLeft(i, g, left)
 	}
 	if !f.shut[i] {
 		f.milli += is - was

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/policy"
@@ -26,6 +28,7 @@ type decision struct {
 	arena   []cluster.Grant
 	undo    []undo
 	heap    []int32
+	heads   []int32 // by pool, see candidates
 	touched []int32
 	// barred[p]: a blocked head keeps pool p from those behind it; by barredBy[p].
 	barred   []bool
@@ -150,12 +153,7 @@ func (e *Engine) pass(d *decision) {
 	if easy {
 		e.easy.begin()
 	}
-	h := d.heap
-	for _, ci := range e.active {
-		e.headKey(&e.classes[ci], d.now)
-		h = append(h, ci)
-	}
-	d.heap = h
+	h := e.candidates(d)
 	for i := len(h)/2 - 1; i >= 0; i-- {
 		e.sift(h, i)
 	}
@@ -201,6 +199,45 @@ func (e *Engine) pass(d *decision) {
 		e.easy.announce(e, d)
 	}
 }
+
+// candidates are the classes worth looking at. Where nobody gives way, a class
+// that counting refuses matters only as a head: the first such class of each pool
+// bars it, takes its reservation, or is who others pass. So a long queue of many
+// different needs costs one count a class, not a place in the heap.
+func (e *Engine) candidates(d *decision) []int32 {
+	h := d.heap[:0]
+	all := e.pol.Preemption.By != policy.PreemptNone || len(e.active) <= fewClasses
+	if d.heads == nil {
+		d.heads = make([]int32, len(e.pools))
+	}
+	for p := range d.heads {
+		d.heads[p] = none
+	}
+	for _, ci := range e.active {
+		c := &e.classes[ci]
+		e.headKey(c, d.now)
+		if all || e.placer.MayFitAny(e.frees, smallest(c.shape)) {
+			h = append(h, ci)
+			continue
+		}
+		c.reason = fact.Reason{Code: fact.NoShape, For: none}
+		for _, p := range c.shape.Pools {
+			if d.heads[p] == none || e.before(ci, d.heads[p]) {
+				d.heads[p] = ci
+			}
+		}
+	}
+	for p, ci := range d.heads {
+		if ci != none && !slices.Contains(d.heads[:p], ci) {
+			h = append(h, ci)
+		}
+	}
+	d.heap = h
+	return h
+}
+
+// fewClasses is a number of classes that is not worth sifting.
+const fewClasses = 16
 
 func (e *Engine) pop(h []int32) []int32 {
 	last := len(h) - 1

@@ -198,6 +198,10 @@ func (p *Placer) fillParts(f *cluster.Free, s *Shape, k int, in area, buf []clus
 func (p *Placer) part(f *cluster.Free, s *Shape, k int, in area) (cluster.Grant, bool) {
 	pool, milli, c := f.Pool(), s.Need.Milli, s.cuts[k]
 	bestNode, bestGPU, bestLeft := int32(-1), 0, int32(1001)
+	least := f.PartFor(milli)
+	if least == 0 {
+		return p.partOfWhole(f, s, k, in)
+	}
 	for i := f.NextPartial(0); i >= 0; i = f.NextPartial(i + 1) {
 		if !in.has(pool, i) || s.units(f, k, i, 1, c.task()) == 0 {
 			continue
@@ -207,21 +211,31 @@ func (p *Placer) part(f *cluster.Free, s *Shape, k int, in area) (cluster.Grant,
 				bestNode, bestGPU, bestLeft = i, g, left
 			}
 		}
-	}
-	if bestNode < 0 {
-		for n := int32(1); n <= pool.MaxGPUs && bestNode < 0; n++ {
-			for i := f.NextWith(n, 0); i >= 0; i = f.NextWith(n, i+1) {
-				if in.has(pool, i) && s.units(f, k, i, 1, c.task()) > 0 {
-					bestNode, bestGPU = i, bits.TrailingZeros64(f.Mask(i))
-					break
-				}
-			}
+		if bestLeft == least {
+			break // no other fits better
 		}
 	}
 	if bestNode < 0 {
-		return cluster.Grant{}, false
+		return p.partOfWhole(f, s, k, in)
 	}
-	return cluster.Grant{Node: pool.Nodes[bestNode], Milli: milli, GPUs: 1 << bestGPU, Count: 1, CPU: c.CPU, Memory: c.Memory}, true
+	return partGrant(f, bestNode, bestGPU, milli, &c), true
+}
+
+// partOfWhole takes a part of a GPU that is wholly free, by best fit.
+func (p *Placer) partOfWhole(f *cluster.Free, s *Shape, k int, in area) (cluster.Grant, bool) {
+	pool, c := f.Pool(), s.cuts[k]
+	for n := int32(1); n <= pool.MaxGPUs; n++ {
+		for i := f.NextWith(n, 0); i >= 0; i = f.NextWith(n, i+1) {
+			if in.has(pool, i) && s.units(f, k, i, 1, c.task()) > 0 {
+				return partGrant(f, i, bits.TrailingZeros64(f.Mask(i)), s.Need.Milli, &c), true
+			}
+		}
+	}
+	return cluster.Grant{}, false
+}
+
+func partGrant(f *cluster.Free, i int32, gpu int, milli int32, c *Cut) cluster.Grant {
+	return cluster.Grant{Node: f.Pool().Nodes[i], Milli: milli, GPUs: 1 << gpu, Count: 1, CPU: c.CPU, Memory: c.Memory}
 }
 
 // placeRest puts the last, smaller piece of a consolidated job on the node that

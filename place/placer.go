@@ -105,6 +105,16 @@ func (p *Placer) FitsIn(f *cluster.Free, s *Shape, k int) bool {
 // MayFit refuses by counting: "no" is certain, "yes" is not.
 func (p *Placer) MayFit(f *cluster.Free, s *Shape, k int) bool { return p.countFits(f, s, s.cuts[k]) }
 
+// MayFitAny refuses by counting in all pools of the shape.
+func (p *Placer) MayFitAny(frees []*cluster.Free, s *Shape) bool {
+	for k, pl := range s.Pools {
+		if f := frees[pl]; s.memo[k].noAt != f.Grown()+1 && p.countFits(f, s, s.cuts[k]) {
+			return true
+		}
+	}
+	return false
+}
+
 // countFits refuses by counting: "no" is certain, "yes" only for plain shapes.
 func (p *Placer) countFits(f *cluster.Free, s *Shape, c Cut) bool {
 	switch {
@@ -112,8 +122,10 @@ func (p *Placer) countFits(f *cluster.Free, s *Shape, c Cut) bool {
 		return f.Milli() >= s.Milli
 	case f.Milli() < s.Milli:
 		return false
-	case s.Need.GPUs == 0 || s.Need.Fractional():
+	case s.Need.GPUs == 0:
 		return true
+	case s.Need.Fractional():
+		return f.Whole() > 0 || f.PartFor(s.Need.Milli) > 0
 	}
 	return f.Slots(c.GPUs, int64(c.Tasks)) >= int64(c.Tasks)
 }

@@ -21,9 +21,9 @@ import (
 type guess int
 
 const (
-	exact     guess = iota
-	tooLong         // up to four times the duration
-	anyhow          // from a fifth to more than twice the duration
+	exact   guess = iota
+	tooLong       // up to four times the duration
+	anyhow        // from a fifth to more than twice the duration
 	allGuesses
 )
 

@@ -34,7 +34,7 @@ func Read(path string, opts Options) (*workload.Workload, error) {
 // ReadBytes reads a trace from memory; name stands in messages. The workload may
 // keep substrings of data, which must not be changed afterwards.
 func ReadBytes(name string, data []byte, opts Options) (*workload.Workload, error) {
-	plain, err := unpack(name, data)
+	plain, err := Unpack(name, data)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +58,9 @@ func ReadBytes(name string, data []byte, opts Options) (*workload.Workload, erro
 	return w, nil
 }
 
-// unpack undoes gzip, told by its magic bytes.
-func unpack(name string, data []byte) ([]byte, error) {
+// Unpack undoes gzip, told by its magic bytes; other data is returned as it is.
+// name stands in messages.
+func Unpack(name string, data []byte) ([]byte, error) {
 	if len(data) < 2 || data[0] != 0x1f || data[1] != 0x8b {
 		return data, nil
 	}

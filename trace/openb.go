@@ -101,14 +101,14 @@ func openbOutcome(phase string) workload.Outcome {
 
 // IsOpenbNodes tells whether a file (gzip or plain) is the node list that goes with the pods.
 func IsOpenbNodes(data []byte) bool {
-	plain, err := unpack("", data)
+	plain, err := Unpack("", data)
 	return err == nil && headerHas(plain[:min(len(plain), headSize)], openbNodeColumns...)
 }
 
 // ReadOpenbNodes reads the node list (gzip or plain) as a cluster; name stands in messages. A node that is wrong is an error: a
 // cluster with a node less is another experiment.
 func ReadOpenbNodes(name string, data []byte) (*cluster.Spec, error) {
-	plain, err := unpack(name, data)
+	plain, err := Unpack(name, data)
 	if err != nil {
 		return nil, err
 	}

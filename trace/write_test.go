@@ -142,6 +142,18 @@ func TestSWFKeepsLimits(t *testing.T) {
 	}
 }
 
+// TestDocsNameTheColumns: the reference has the columns that errors ask for.
+func TestDocsNameTheColumns(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "docs", "trace-formats.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, columns, _ := strings.Cut(sacctCommand, " -o ")
+	if !strings.Contains(string(text), " -o "+columns+" > sacct.txt\n") {
+		t.Errorf("docs/trace-formats.md does not have -o %s", columns)
+	}
+}
+
 func TestSWFRefusesWhatItCannotSay(t *testing.T) {
 	for _, need := range []workload.Need{{CPU: 1000}, {GPUs: 1, Milli: 500}} {
 		w := sample(t, "plain.csv", Options{})

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -107,7 +108,10 @@ func (s *State) readWorkload(path string, f *readFlags) (*workload.Workload, err
 		return nil, badUsage("--cluster "+path+", and the pod list as the workload", "%s is a list of nodes, not of jobs", path)
 	}
 	s.room(batchLimit + bytesPerByte*int64(len(data)))
-	if f.format == "" && journal.Is(data) {
+	if f.format == "" && isJournal(data) {
+		if data, err = trace.Unpack(path, data); err != nil {
+			return nil, badInput(err, "docs/journal.md has the format")
+		}
 		return s.readJournal(path, data)
 	}
 	w, err := trace.ReadBytes(path, data, o)
@@ -119,6 +123,16 @@ func (s *State) readWorkload(path string, f *readFlags) (*workload.Workload, err
 		return nil, badInput(err, hint)
 	}
 	return w, nil
+}
+
+// isJournal tells a journal, gzip or plain, by how it begins.
+func isJournal(data []byte) bool {
+	if z, err := gzip.NewReader(bytes.NewReader(data)); err == nil {
+		head := make([]byte, 64)
+		n, _ := io.ReadFull(z, head)
+		data = head[:n]
+	}
+	return journal.Is(data)
 }
 
 // readJournal reads the journal of a run as a trace of the jobs that ran to
@@ -281,6 +295,9 @@ func (s *State) readCluster(ref string) (*cluster.Spec, error) {
 	if trace.IsOpenbNodes(data) {
 		c, err = trace.ReadOpenbNodes(ref, data)
 	} else {
+		if data, err = trace.Unpack(ref, data); err != nil {
+			return nil, badInput(err, "docs/clusters.md has every key, with examples")
+		}
 		if bytes.HasPrefix(bytes.TrimSpace(data), []byte("job_id,")) {
 			return nil, badUsage("--cluster 16x8", "cluster %s is a list of jobs", ref)
 		}

@@ -66,9 +66,6 @@ func refusedOn(w *workload.Workload, c *cluster.Spec) (*study, error) {
 	t := &study{workload: w, cluster: c}
 	for i := range w.Jobs {
 		j := &w.Jobs[i]
-		if j.Need == (workload.Need{}) {
-			continue // starts anywhere
-		}
 		k := key{j.Need, j.Partition}
 		code, known := codes[k]
 		if !known {
@@ -120,6 +117,14 @@ func (t *study) refusedCauses() []*refusedCause {
 		out = out[:most]
 	}
 	for _, c := range out {
+		if c.count == 1 {
+			verb, rest, _ := strings.Cut(c.what, " ")
+			c.what = "1 " + verb + "s " + rest
+			if c.most > 1 {
+				c.what += fmt.Sprintf(", with %d GPUs", c.most)
+			}
+			continue
+		}
 		c.what = fmt.Sprintf("%s %s", grouped(int64(c.count)), c.what)
 		if c.most > 1 {
 			c.what += fmt.Sprintf(", up to %d GPUs each", c.most)

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/escala-sched/escala/internal/journal"
+	"github.com/escala-sched/escala/trace"
 	"github.com/escala-sched/escala/workload"
 )
 
@@ -31,11 +34,29 @@ that wrote a journal must come to the same.`,
 				return badInput(noFile(err), "")
 			}
 			defer func() { _ = in.Close() }()
-			return s.replay(args[0], in, verify)
+			plain, err := unzipped(args[0], in)
+			if err != nil {
+				return err
+			}
+			return s.replay(args[0], plain, verify)
 		},
 	}
 	c.Flags().BoolVar(&verify, "verify", false, "take every decision again and compare")
 	return c
+}
+
+// unzipped undoes gzip, told by its magic bytes.
+func unzipped(path string, in io.Reader) (io.Reader, error) {
+	b := bufio.NewReader(in)
+	if magic, _ := b.Peek(2); string(magic) != "\x1f\x8b" {
+		return b, nil
+	}
+	data, err := io.ReadAll(b)
+	if err != nil {
+		return nil, badInput(fmt.Errorf("%s: %w", path, err), "")
+	}
+	data, err = trace.Unpack(path, data)
+	return bytes.NewReader(data), badInput(err, "a journal that escala simulate wrote")
 }
 
 func (s *State) replay(path string, in io.Reader, verify bool) error {
