@@ -206,7 +206,9 @@ func (e *Engine) pass(d *decision) {
 // different needs costs one count a class, not a place in the heap.
 func (e *Engine) candidates(d *decision) []int32 {
 	h := d.heap[:0]
-	all := e.pol.Preemption.By != policy.PreemptNone || len(e.active) <= fewClasses
+	// A class of several pools can be kept from one by a head of another, and then the
+	// next one in line matters: with such classes all are looked at.
+	all := e.pol.Preemption.By != policy.PreemptNone || len(e.active) <= fewClasses || e.straddles
 	if d.heads == nil {
 		d.heads = make([]int32, len(e.pools))
 	}

@@ -30,6 +30,8 @@ type Engine struct {
 	classes []class
 	classOf map[classKey]int32
 	shapes  map[shapeKey]*place.Shape
+	// straddles: some class may go to more than one pool.
+	straddles bool
 	// active lists the classes with waiting jobs.
 	active []int32
 	order  order
