@@ -14,10 +14,10 @@ func (x *partIndex) add(left int16, n int32) {
 	if x.values.words == nil {
 		x.values = newBitset(len(x.count))
 	}
-	switch x.count[left] += n; {
-	case x.count[left] == 0:
+	x.count[left] += n
+	if x.count[left] == 0 {
 		x.values.clear(int32(left))
-	case x.count[left] == n:
+	} else {
 		x.values.set(int32(left))
 	}
 }
