@@ -123,7 +123,7 @@ func (e *Engine) planAhead(d *decision) {
 	case p.early:
 		e.rebuild(d, p.queue)
 		for _, n := range e.inOrder(p.queue) {
-			e.moveUp(d, n)
+			e.moveUp(d, n, p.slots[n].at)
 		}
 	default:
 		e.trim(d.now)
@@ -136,6 +136,7 @@ func (e *Engine) planAhead(d *decision) {
 			p.fresh = append(p.fresh, n)
 		}
 	}
+	e.fillNow(d)
 	if !e.startSlots(d) { // a slot's GPUs are not free at its date: plan anew from what is
 		e.replan(d)
 		e.startSlots(d)
@@ -414,19 +415,39 @@ func (e *Engine) mayMoveUp(n int32, s *slot) bool {
 	return false
 }
 
-// moveUp gives a job an earlier slot if there is one now.
-func (e *Engine) moveUp(d *decision, n int32) {
+// moveUp gives a job an earlier slot, before limit, if there is one now.
+func (e *Engine) moveUp(d *decision, n int32, limit workload.Time) {
 	p := &e.plan
 	s := p.slots[n]
 	if s.at <= d.now || !e.mayMoveUp(n, s) {
 		return
 	}
 	e.vacate(s)
-	if better := e.findSlot(n, s.at); better != nil {
+	if better := e.findSlot(n, min(limit, s.at)); better != nil {
 		p.slots[n] = better
 		s = better
 	}
 	e.occupy(s)
+}
+
+// fillNow lets jobs that fit what is free now start, in order, where that delays
+// no date: what a later job left behind may serve an earlier one.
+func (e *Engine) fillNow(d *decision) {
+	var jobs []int32
+	for _, ci := range e.active {
+		c := &e.classes[ci]
+		if !e.placer.Fits(e.frees, smallest(c.shape)) {
+			continue
+		}
+		for n := c.head; n != none; n = e.q.after(c.root, n, 1<<63-1) {
+			if s := e.plan.slots[n]; s != nil && s.at > d.now {
+				jobs = append(jobs, n)
+			}
+		}
+	}
+	for _, n := range e.inOrder(jobs) {
+		e.moveUp(d, n, d.now+1)
+	}
 }
 
 // startSlots starts the jobs whose time has come; false if one of them cannot.

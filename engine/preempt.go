@@ -54,6 +54,7 @@ func (e *Engine) preemptIn(d *decision, c *class, s *place.Shape, k int, n int32
 	e.victimSets++
 	var chosen []victim
 	if e.layout.Counted() {
+		e.price(victims, d.now)
 		chosen = e.enough(victims, s.Milli-f.Milli())
 	} else {
 		// With all of them gone, does it fit at all?

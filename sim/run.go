@@ -135,8 +135,14 @@ func (r *run) nextTime() workload.Time {
 	if r.next < len(r.jobs) {
 		t = min(t, r.jobs[r.next].Submit)
 	}
-	if t != workload.Never && !r.alive() && r.fruitless > 1 {
+	switch {
+	case t == workload.Never:
+	case r.alive():
+		r.fruitless = 0
+	case r.fruitless > 1: // not even a date that had come changed anything
 		return workload.Never
+	default: // failures of idle nodes are no reason to go on
+		return r.wake
 	}
 	return t
 }
