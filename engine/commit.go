@@ -111,6 +111,7 @@ func (e *Engine) commitStart(a *fact.Action, j *job) error {
 		j.grants, j.milli, j.pool = cl.grants, cl.milli, cl.pool
 		e.gauge.held -= cl.got
 		e.claims = slices.Delete(e.claims, i, i+1)
+		e.dirty = true // what runs now may have to give way itself
 	default:
 		return fmt.Errorf("start of job %d, which does not wait", a.Job)
 	}

@@ -447,7 +447,6 @@ func (e *Engine) serveClaims(d *decision) {
 		case c.ready:
 			a.Do, a.Reason = fact.Start, fact.Reason{Code: fact.Freed, For: none}
 			a.Attempt, a.Place, a.Count, a.Milli, a.Tasks = e.jobs[c.job].attempt+1, c.grants, devices(c.milli), c.milli, c.tasks
-			// What now runs may have to give way itself.
 			d.again = e.pol.Preemption.By != policy.PreemptNone
 		default:
 			continue

@@ -204,6 +204,10 @@ func (c *scenario) job(name string, i int, kvs []string) error {
 			j.After, numErr = append(j.After, workload.Dependency{Job: v}), nil
 		case "after-ok":
 			j.After, numErr = append(j.After, workload.Dependency{Job: v, When: workload.AfterOK}), nil
+		case "speed": // speed=TYPE:MILLI
+			typ, milli, _ := strings.Cut(v, ":")
+			m, err := strconv.ParseInt(milli, 10, 32)
+			j.Speed, numErr = append(j.Speed, workload.Speed{GPUType: typ, Milli: int32(m)}), err
 		case "outcome":
 			a.Outcome, _ = workload.ParseOutcome(v)
 			numErr = nil
@@ -291,6 +295,10 @@ func (c *scenario) run(t *testing.T, p *policy.Policy) {
 				fail("got %+v (refused %v)", r, ok)
 			} else if len(w) > 3 && (strconv.Itoa(int(r.Have)) != w[3] || strconv.Itoa(int(r.Want)) != w[4]) {
 				fail("got have %d want %d", r.Have, r.Want)
+			}
+		case "unstarted": // unstarted NAME: it still waits for its first start at the end
+			if j := &res.Jobs[number[w[1]]]; j.State != sim.Unstarted || j.FirstStart != workload.Unknown {
+				fail("state %d, started at %d", j.State, j.FirstStart)
 			}
 		case "evictions":
 			if strconv.Itoa(st.stops) != w[1] {
