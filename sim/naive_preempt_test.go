@@ -252,7 +252,7 @@ func (s *naivePool) victims(i int, need int64, candidates []int, now workload.Ti
 		got += s.jobs[all[n].job].gpus
 	}
 	all = all[:n]
-	var excess int64 = -need
+	excess := -need
 	for _, v := range all {
 		excess += s.jobs[v.job].gpus
 	}
