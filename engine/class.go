@@ -48,6 +48,7 @@ func (e *Engine) classFor(n int32) int32 {
 	}
 	c := class{root: none, head: none, cur: none, keyOf: none, shape: e.shapeFor(&k)}
 	c.never, c.reason = e.neverFits(&c)
+	e.coresOnly = e.coresOnly || c.shape.Need.GPUs == 0
 	e.straddles = e.straddles || len(c.shape.Pools) > 1
 	id := int32(len(e.classes))
 	e.classes = append(e.classes, c)

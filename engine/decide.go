@@ -30,7 +30,8 @@ type decision struct {
 	heap    []int32
 	heads   []int32 // by pool, see candidates
 	touched []int32
-	// barred[p]: a blocked head keeps pool p from those behind it; by barredBy[p].
+	// barred[l]: a blocked head keeps lane l from those behind it; by barredBy[l]. A
+	// pool has two lanes, see lane.
 	barred   []bool
 	barredBy []int32
 	nBarred  int
@@ -117,7 +118,7 @@ func (d *decision) reset(now workload.Time, pools int) {
 	d.actions, d.arena, d.undo, d.heap = d.actions[:0], d.arena[:0], d.undo[:0], d.heap[:0]
 	d.touched, d.leaving, d.tentative = d.touched[:0], d.leaving[:0], d.tentative[:0]
 	if d.barred == nil {
-		d.barred, d.barredBy = make([]bool, pools), make([]int32, pools)
+		d.barred, d.barredBy = make([]bool, 2*pools), make([]int32, 2*pools)
 	}
 	for i := range d.barred {
 		d.barred[i], d.barredBy[i] = false, none
@@ -162,7 +163,7 @@ func (e *Engine) pass(d *decision) {
 		c := &e.classes[ci]
 		if d.nBarred > 0 && e.isBarred(d, c) {
 			h = e.pop(h)
-			if d.nBarred == len(e.pools) {
+			if d.nBarred == len(e.pools) && !e.coresOnly {
 				break
 			}
 			continue
@@ -210,7 +211,7 @@ func (e *Engine) candidates(d *decision) []int32 {
 	// next one in line matters: with such classes all are looked at.
 	all := e.pol.Preemption.By != policy.PreemptNone || len(e.active) <= fewClasses || e.straddles
 	if d.heads == nil {
-		d.heads = make([]int32, len(e.pools))
+		d.heads = make([]int32, 2*len(e.pools))
 	}
 	for p := range d.heads {
 		d.heads[p] = none
@@ -224,13 +225,13 @@ func (e *Engine) candidates(d *decision) []int32 {
 		}
 		c.reason = fact.Reason{Code: fact.NoShape, For: none}
 		for _, p := range c.shape.Pools {
-			if d.heads[p] == none || e.before(ci, d.heads[p]) {
-				d.heads[p] = ci
+			if l := e.lane(p, c); d.heads[l] == none || e.before(ci, d.heads[l]) {
+				d.heads[l] = ci
 			}
 		}
 	}
-	for p, ci := range d.heads {
-		if ci != none && !slices.Contains(d.heads[:p], ci) {
+	for l, ci := range d.heads {
+		if ci != none && !slices.Contains(d.heads[:l], ci) {
 			h = append(h, ci)
 		}
 	}
@@ -287,21 +288,28 @@ func (e *Engine) moveOn(d *decision, ci, n int32) bool {
 // pool in common is enough (SEMANTICS 12).
 func (e *Engine) isBarred(d *decision, c *class) bool {
 	for _, p := range c.shape.Pools {
-		if d.barred[p] {
-			c.reason = fact.Reason{Code: fact.BlockedByHead, For: d.barredBy[p]}
+		if l := e.lane(p, c); d.barred[l] {
+			c.reason = fact.Reason{Code: fact.BlockedByHead, For: d.barredBy[l]}
 			return true
 		}
 	}
 	return false
 }
 
-func (e *Engine) bar(d *decision, c *class, n int32) {
-	if c.shape.Need.GPUs == 0 && !e.layout.CPUOnly {
-		return // work without GPUs is a class of need of its own: it never keeps GPUs from anybody
+// lane is where a class queues for a pool: work without GPUs is a class of need
+// of its own and neither keeps GPUs from others nor waits behind those who want
+// them, even on the same nodes (SEMANTICS 12).
+func (e *Engine) lane(pool int32, c *class) int32 {
+	if c.shape.Need.GPUs == 0 {
+		return pool + int32(len(e.pools))
 	}
+	return pool
+}
+
+func (e *Engine) bar(d *decision, c *class, n int32) {
 	for _, p := range c.shape.Pools {
-		if !d.barred[p] {
-			d.barred[p], d.barredBy[p] = true, n
+		if l := e.lane(p, c); !d.barred[l] {
+			d.barred[l], d.barredBy[l] = true, n
 			d.nBarred++
 		}
 	}

@@ -20,9 +20,11 @@ type reservations struct {
 
 type reservation struct {
 	job, pool int32
-	k         int // the pool among the shape's pools
-	shape     *place.Shape
-	at        workload.Time
+	// lane is where it queues: a pool has one reservation for work with GPUs and one for work without.
+	lane  int32
+	k     int // the pool among the shape's pools
+	shape *place.Shape
+	at    workload.Time
 	// then is what will be free at that time, the head not yet placed.
 	then *cluster.Free
 }
@@ -37,16 +39,17 @@ func (r *reservations) reserve(e *Engine, ci, n int32) bool {
 	s := smallest(c.shape)
 	best := reservation{at: workload.Never}
 	for k, p := range s.Pools {
-		if r.of(p) != nil {
+		if r.of(e.lane(p, c)) != nil {
 			continue
 		}
-		if at, ok := r.shadow(e, s, k); ok && at < best.at {
-			best = reservation{job: n, pool: p, k: k, shape: s, at: at, then: r.spare[p]}
+		if at, ok := r.shadow(e, s, k, e.lane(p, c)); ok && at < best.at {
+			best = reservation{job: n, pool: p, lane: e.lane(p, c), k: k, shape: s, at: at}
 		}
 	}
 	if best.at == workload.Never {
 		return false
 	}
+	best.then = r.spare[best.lane]
 	r.list = append(r.list, best)
 	return true
 }
@@ -58,10 +61,10 @@ func smallest(s *place.Shape) *place.Shape {
 	return s
 }
 
-// of returns the reservation in a pool.
-func (r *reservations) of(pool int32) *reservation {
+// of returns the reservation of a lane.
+func (r *reservations) of(lane int32) *reservation {
 	for i := range r.list {
-		if r.list[i].pool == pool {
+		if r.list[i].lane == lane {
 			return &r.list[i]
 		}
 	}
@@ -70,15 +73,15 @@ func (r *reservations) of(pool int32) *reservation {
 
 // shadow walks the predicted ends of a pool until the shape fits, and leaves
 // what is free then in spare. All releases of one instant count together.
-func (r *reservations) shadow(e *Engine, s *place.Shape, k int) (workload.Time, bool) {
+func (r *reservations) shadow(e *Engine, s *place.Shape, k int, lane int32) (workload.Time, bool) {
 	p := s.Pools[k]
-	for len(r.spare) < len(e.pools) {
+	for len(r.spare) < 2*len(e.pools) {
 		r.spare = append(r.spare, nil)
 	}
-	if r.spare[p] == nil {
-		r.spare[p] = cluster.NewFree(e.layout, p)
+	if r.spare[lane] == nil {
+		r.spare[lane] = cluster.NewFree(e.layout, p)
 	}
-	then := r.spare[p]
+	then := r.spare[lane]
 	then.CopyFrom(e.frees[p])
 	ends := e.pools[p].ends
 	for i := 0; i < len(ends); {
@@ -98,50 +101,69 @@ func (r *reservations) shadow(e *Engine, s *place.Shape, k int) (workload.Time, 
 	return 0, false
 }
 
-// admit lets a job that fits now past the reservation of its pool: if it is
+// admit lets a job that fits now past the reservations of its pool: each if it is
 // predicted to be gone by then, or if the head still fits with it there. For the
-// latter the place that was found is tried first, then one that spares the GPUs
-// the head would take; that replaces the grants behind from.
+// latter the place that was found is tried first, then, if it is one reservation
+// that objects, a place that spares the GPUs its head would take; that replaces
+// the grants behind from.
 func (r *reservations) admit(e *Engine, d *decision, c *class, n, tasks, pool int32, from int, reason *fact.Reason) bool {
-	rs := r.of(pool)
-	if rs == nil {
-		return true
-	}
-	j := &e.jobs[n]
-	if d.now+e.durationIn(j, pool, tasks) <= rs.at {
-		*reason = fact.Reason{Code: fact.BackfillEnds, For: rs.job, Until: rs.at}
-		return true
-	}
-	if e.layout.Counted() {
-		rs.then.TakeCount(c.shape.Milli)
-		if e.placer.FitsIn(rs.then, rs.shape, rs.k) {
+	end := d.now + e.durationIn(&e.jobs[n], pool, tasks)
+	passed := 0
+	for i := range r.list {
+		rs := &r.list[i]
+		switch {
+		case rs.pool != pool:
+		case end <= rs.at:
+			*reason = fact.Reason{Code: fact.BackfillEnds, For: rs.job, Until: rs.at}
+		case r.harmless(e, rs, c.shape.Milli, d.arena[from:]), passed == 0 && r.only(i) && r.aside(e, d, c, rs, from):
 			*reason = fact.Reason{Code: fact.BackfillSpare, For: rs.job, Until: rs.at}
-			return true
+			passed++
+		default:
+			r.takeBack(e, pool, end, i, c.shape.Milli, d.arena[from:])
+			if slack := rs.at - d.now; !c.short || slack > c.slack {
+				c.short, c.slack = true, slack
+			}
+			c.reason = fact.Reason{Code: fact.WouldDelay, For: rs.job, Until: rs.at}
+			return false
 		}
-		rs.then.GiveCount(c.shape.Milli)
-	} else if r.harmless(e, rs, d.arena[from:]) || r.aside(e, d, c, rs, from) {
-		*reason = fact.Reason{Code: fact.BackfillSpare, For: rs.job, Until: rs.at}
-		return true
 	}
-	if slack := rs.at - d.now; !c.short || slack > c.slack {
-		c.short, c.slack = true, slack
-	}
-	c.reason = fact.Reason{Code: fact.WouldDelay, For: rs.job, Until: rs.at}
-	return false
+	return true
 }
 
-// harmless takes the grants out of what will be free at the date, if the head still fits.
-func (r *reservations) harmless(e *Engine, rs *reservation, grants []cluster.Grant) bool {
-	rs.then.Take(grants)
+// only tells whether the pool of a reservation has no other.
+func (r *reservations) only(i int) bool {
+	for k := range r.list {
+		if k != i && r.list[k].pool == r.list[i].pool {
+			return false
+		}
+	}
+	return true
+}
+
+// takeBack undoes what harmless took for the reservations before the i-th.
+func (r *reservations) takeBack(e *Engine, pool int32, end workload.Time, i int, milli int64, grants []cluster.Grant) {
+	for k := range r.list[:i] {
+		if rs := &r.list[k]; rs.pool == pool && end > rs.at {
+			e.giveTo(rs.then, grants, milli)
+		}
+	}
+}
+
+// harmless takes what a job gets out of what will be free at the date, if the head still fits.
+func (r *reservations) harmless(e *Engine, rs *reservation, milli int64, grants []cluster.Grant) bool {
+	e.takeFrom(rs.then, grants, milli)
 	if e.placer.FitsIn(rs.then, rs.shape, rs.k) {
 		return true
 	}
-	rs.then.Give(grants)
+	e.giveTo(rs.then, grants, milli)
 	return false
 }
 
 // aside looks for a place that leaves the head the GPUs it would take at its date.
 func (r *reservations) aside(e *Engine, d *decision, c *class, rs *reservation, from int) bool {
+	if e.layout.Counted() {
+		return false
+	}
 	k := c.shape.PoolIndex(rs.pool)
 	d.arena = d.arena[:from]
 	var ok bool
@@ -163,7 +185,7 @@ func (r *reservations) aside(e *Engine, d *decision, c *class, rs *reservation, 
 	f.Take(veil)
 	d.arena, ok = e.placer.PlaceIn(f, c.shape, k, d.arena)
 	f.Give(veil)
-	return ok && r.harmless(e, rs, d.arena[from:])
+	return ok && r.harmless(e, rs, c.shape.Milli, d.arena[from:])
 }
 
 // announce turns what changed about dates into actions.

@@ -32,6 +32,8 @@ type Engine struct {
 	shapes  map[shapeKey]*place.Shape
 	// straddles: some class may go to more than one pool.
 	straddles bool
+	// coresOnly: some class asks for no GPUs.
+	coresOnly bool
 	// active lists the classes with waiting jobs.
 	active []int32
 	order  order

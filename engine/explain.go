@@ -27,8 +27,9 @@ func (e *Engine) Why(n int32) (r fact.Reason, ok bool) {
 	c := &e.classes[j.class]
 	if e.pol.Blocking == policy.Strict {
 		for _, p := range c.shape.Pools {
-			if by := e.decision.barredBy; by != nil && by[p] != none && by[p] != n {
-				return fact.Reason{Code: fact.BlockedByHead, For: by[p]}, true
+			l := e.lane(p, c)
+			if by := e.decision.barredBy; by != nil && by[l] != none && by[l] != n {
+				return fact.Reason{Code: fact.BlockedByHead, For: by[l]}, true
 			}
 		}
 	}

@@ -92,6 +92,10 @@ func drawRich(t *rapid.T, j *workload.Job, i int, spec *cluster.Spec) {
 		}
 	}
 	if spec.Count == 0 && spec.Nodes[0].CPU > 0 {
+		if rapid.IntRange(0, 5).Draw(t, "cores only") == 0 {
+			*n = workload.Need{Tasks: int32(rapid.IntRange(1, 3).Draw(t, "tasks")), CPU: int64(rapid.IntRange(1, 16).Draw(t, "cores")) * 1000}
+			return
+		}
 		n.CPU = int64(rapid.SampledFrom([]int{0, 1000, 4000}).Draw(t, "cpu"))
 		n.Memory = int64(rapid.SampledFrom([]int{0, 1024, 20000}).Draw(t, "memory"))
 	}
