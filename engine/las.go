@@ -98,7 +98,7 @@ func (e *Engine) nextDemotion(now workload.Time) workload.Time {
 	for p := range e.pools {
 		for _, n := range e.pools[p].running {
 			j := &e.jobs[n]
-			if j.state == stopping {
+			if j.state == stopping || j.milli == 0 { // work without GPUs attains nothing
 				continue
 			}
 			had := j.attained + j.milli*max(now-j.since, 0)
