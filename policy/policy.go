@@ -14,7 +14,8 @@ type Policy struct {
 	Blocking Blocking
 	// PerEvent decides after each single fact instead of once per time stamp.
 	PerEvent bool
-	// Depth is how many blocked jobs get a reservation per pool: 1 in EASY, all (0) in conservative.
+	// Depth is how many blocked jobs get a reservation: 1 a pool in EASY, all (0) in
+	// conservative; N > 1 jobs in all pools together under either.
 	Depth int
 	// Placement chooses GPUs.
 	Placement Placement
