@@ -19,6 +19,7 @@ type Free struct {
 	mask, full []uint64
 	cpu, mem   []int64
 	shut       []bool
+	nShut      int
 	// left[i*MaxGPUs+g] is what is left of GPU g where it is shared; nil until one is.
 	left []int16
 	// parts indexes left by amount.
@@ -95,6 +96,7 @@ func (f *Free) CopyFrom(o *Free) {
 	}
 	copy(f.mask, o.mask)
 	copy(f.shut, o.shut)
+	f.nShut = o.nShut
 	copy(f.cpu, o.cpu)
 	copy(f.mem, o.mem)
 	if o.left != nil {
@@ -330,7 +332,11 @@ func (f *Free) SetShut(node int32, shut bool) {
 	if f.left != nil && shut {
 		f.fileParts(i, -1)
 	}
-	f.shut[i] = shut
+	if f.shut[i] = shut; shut {
+		f.nShut++
+	} else {
+		f.nShut--
+	}
 	if f.left != nil && !shut {
 		f.fileParts(i, 1)
 	}
@@ -427,11 +433,15 @@ func (f *Free) Intersect(o *Free) {
 		f.mem[i] = min(f.mem[i], m)
 	}
 	parts := f.left != nil
-	for i, m := range o.mask {
-		if f.mask[i]&^m != 0 || parts {
+	own := f.mask
+	for i, m := range o.mask[:len(own)] {
+		if own[i]&^m != 0 || parts {
 			f.intersectParts(int32(i), o)
-			f.setMask(int32(i), f.mask[i]&m)
+			f.setMask(int32(i), own[i]&m)
 		}
+	}
+	if o.nShut == 0 {
+		return
 	}
 	for i, shut := range o.shut {
 		if shut && !f.shut[i] {

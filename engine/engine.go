@@ -338,9 +338,9 @@ func (e *Engine) finished(f *fact.Fact) error {
 		return err
 	}
 	e.accrue(j, f.At)
-	early := f.At < j.end
+	until := j.end
 	e.release(f.Job)
-	e.plan.released(early)
+	e.plan.released(f.At < until, until)
 	e.end(f.Job, f.Outcome)
 	return nil
 }
@@ -363,8 +363,9 @@ func (e *Engine) stopped(f *fact.Fact) error {
 		return err
 	}
 	e.accrue(j, f.At)
+	until := j.end
 	e.release(f.Job)
-	e.plan.released(true)
+	e.plan.released(true, until)
 	j.kept = f.Kept
 	if f.Cause == fact.CauseCancelled || j.cancel {
 		e.end(f.Job, workload.OutcomeCancelled)
@@ -382,8 +383,9 @@ func (e *Engine) startFailed(f *fact.Fact) error {
 	if j.state != starting {
 		return ErrUnknown
 	}
+	until := j.end
 	e.release(f.Job)
-	e.plan.released(true)
+	e.plan.released(true, until)
 	e.enqueue(f.Job)
 	return nil
 }

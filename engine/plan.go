@@ -29,6 +29,9 @@ type profile struct {
 	// built: steps agree with running work and slots. early: something ended
 	// before its time. broken: a prediction failed.
 	built, early, broken bool
+	// freed is until when capacity has come back that was taken before: an earlier
+	// start must make use of it, else it would have been found before.
+	freed workload.Time
 }
 
 type slot struct {
@@ -48,15 +51,20 @@ type step struct {
 }
 
 // settled: a decision was taken elsewhere; the steps have to be made anew from the slots.
-func (p *profile) settled() { p.built, p.early, p.broken = false, false, false }
+func (p *profile) settled() { p.built, p.early, p.broken, p.freed = false, false, false, 0 }
 
-func (p *profile) released(early bool) { p.early = p.early || early }
+// released: work that was predicted to last until then has gone.
+func (p *profile) released(early bool, until workload.Time) {
+	if early {
+		p.early, p.freed = true, max(p.freed, until)
+	}
+}
 
 func (p *profile) dropped(n int32) {
-	if _, ok := p.slots[n]; ok {
+	if s, ok := p.slots[n]; ok {
 		delete(p.slots, n)
 		p.queue = slices.DeleteFunc(p.queue, func(m int32) bool { return m == n })
-		p.early = true
+		p.released(true, s.until)
 	}
 	p.fresh = slices.DeleteFunc(p.fresh, func(m int32) bool { return m == n })
 }
@@ -123,12 +131,12 @@ func (e *Engine) planAhead(d *decision) {
 	case p.early:
 		e.rebuild(d, p.queue)
 		for _, n := range e.inOrder(p.queue) {
-			e.moveUp(d, n, p.slots[n].at)
+			e.moveUp(d, n, p.freed)
 		}
 	default:
 		e.trim(d.now)
 	}
-	p.broken, p.early, p.built = false, false, true
+	p.broken, p.early, p.built, p.freed = false, false, true, 0
 	waiting := e.inOrder(p.fresh)
 	p.fresh = p.fresh[:0]
 	for _, n := range waiting {
@@ -391,14 +399,15 @@ next:
 
 // mayMoveUp refuses by counting: before its slot begins the steps are the same
 // with and without it, so an earlier start must pass all of those it would cover.
-func (e *Engine) mayMoveUp(n int32, s *slot) bool {
+func (e *Engine) mayMoveUp(n int32, s *slot, limit workload.Time) bool {
+	limit = min(limit, s.at)
 	j := &e.jobs[n]
 	shape := smallest(e.classes[j.class].shape)
 	for k, pool := range shape.Pools {
 		dur := e.durationIn(j, pool, s.tasks)
 		steps := e.plan.steps[pool]
 	next:
-		for i := 0; i < len(steps) && steps[i].at < s.at; {
+		for i := 0; i < len(steps) && steps[i].at < limit; {
 			until := s.at
 			if dur < forever {
 				until = min(until, steps[i].at+dur)
@@ -419,11 +428,12 @@ func (e *Engine) mayMoveUp(n int32, s *slot) bool {
 func (e *Engine) moveUp(d *decision, n int32, limit workload.Time) {
 	p := &e.plan
 	s := p.slots[n]
-	if s.at <= d.now || !e.mayMoveUp(n, s) {
+	if s.at <= d.now || !e.mayMoveUp(n, s, limit) {
 		return
 	}
 	e.vacate(s)
 	if better := e.findSlot(n, min(limit, s.at)); better != nil {
+		p.freed = max(p.freed, s.until) // what it leaves behind may serve those after it
 		p.slots[n] = better
 		s = better
 	}
