@@ -53,6 +53,7 @@ the capacity of the cluster.`,
 	f.given = fs.Changed
 	f.read.add(c)
 	f.write.add(c)
+	c.AddCommand(workloadGenerateLabCommand(s))
 	return c
 }
 
