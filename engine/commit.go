@@ -138,7 +138,7 @@ func available(f *cluster.Free, l *cluster.Layout, gs []cluster.Grant) bool {
 	for i := range gs {
 		g := &gs[i]
 		at := l.Local[g.Node]
-		if f.Shut(at) || g.CPU > 0 && f.CPU(at) < g.CPU || g.Memory > 0 && f.Memory(at) < g.Memory {
+		if f.Shut(at) || !enoughCores(f, at, gs[:i+1]) {
 			return false
 		}
 		if g.Milli == 1000 {
@@ -158,6 +158,22 @@ func available(f *cluster.Free, l *cluster.Layout, gs []cluster.Grant) bool {
 		}
 	}
 	return true
+}
+
+// enoughCores tells whether the node has cores and memory for the last of the
+// grants beside those before it.
+func enoughCores(f *cluster.Free, at int32, gs []cluster.Grant) bool {
+	g := &gs[len(gs)-1]
+	if g.CPU == 0 && g.Memory == 0 {
+		return true
+	}
+	var cpu, memory int64
+	for k := range gs {
+		if gs[k].Node == g.Node {
+			cpu, memory = cpu+gs[k].CPU, memory+gs[k].Memory
+		}
+	}
+	return (g.CPU == 0 || f.CPU(at) >= cpu) && (g.Memory == 0 || f.Memory(at) >= memory)
 }
 
 // commitHold keeps what is free of the place now; the rest comes as victims leave.

@@ -83,7 +83,7 @@ func (e *Engine) Decide(now workload.Time) Decision {
 		e.wake = min(e.wake, now-now%e.order.interval+e.order.interval)
 	}
 	if e.order.attained != nil {
-		e.wake = min(e.wake, e.nextDemotion(now))
+		e.wake = min(e.wake, e.nextDemotion(now, d.actions))
 	}
 	// Whatever is due at this very instant is part of it: waking is for later.
 	e.wake = max(e.wake, now+1)
@@ -209,7 +209,9 @@ func (e *Engine) candidates(d *decision) []int32 {
 	h := d.heap[:0]
 	// A class of several pools can be kept from one by a head of another, and then the
 	// next one in line matters: with such classes all are looked at.
-	all := e.pol.Preemption.By != policy.PreemptNone || len(e.active) <= fewClasses || e.straddles
+	all := e.pol.Preemption.By != policy.PreemptNone || len(e.active) <= fewClasses || e.straddles ||
+		// With nodes out, a head may have no date, and the next one takes it.
+		e.pol.Blocking == policy.EASY && e.nDown+e.nDrained > 0
 	if d.heads == nil {
 		d.heads = make([]int32, 2*len(e.pools))
 	}

@@ -58,6 +58,7 @@ type Engine struct {
 	down      []bool
 	drained   []bool
 	nDrained  int
+	nDown     int
 	empty     []*cluster.Free
 	grantPool [][]cluster.Grant
 	plan      profile
@@ -198,6 +199,9 @@ func (e *Engine) submit(f *fact.Fact) error {
 	j := &e.jobs[n]
 	j.spec, j.class, j.est = f.Submitted, none, e.estimate(f)
 	e.q.submit[n] = j.spec.Submit
+	if e.order.shares != nil {
+		e.order.shares.index(j.spec)
+	}
 	if len(j.spec.After) > 0 || e.deps.ids != nil {
 		if e.await(n) {
 			return nil
@@ -337,7 +341,7 @@ func (e *Engine) finished(f *fact.Fact) error {
 	if err != nil {
 		return err
 	}
-	e.accrue(j, f.At)
+	e.accrue(f.Job, f.At)
 	until := j.end
 	e.release(f.Job)
 	e.plan.released(f.At < until, until)
@@ -345,9 +349,14 @@ func (e *Engine) finished(f *fact.Fact) error {
 	return nil
 }
 
-func (e *Engine) accrue(j *job, now workload.Time) {
+// accrue adds what a run that ends has had to what the job has had in all.
+func (e *Engine) accrue(n int32, now workload.Time) {
+	j := &e.jobs[n]
 	if now > j.since {
-		j.attained += j.milli * (now - j.since)
+		j.attained += area(j.milli, now-j.since)
+	}
+	if s := e.order.shares; s != nil {
+		s.ended = append(s.ended, n)
 	}
 }
 
@@ -362,7 +371,10 @@ func (e *Engine) stopped(f *fact.Fact) error {
 	if err != nil {
 		return err
 	}
-	e.accrue(j, f.At)
+	e.accrue(f.Job, f.At)
+	for done := j.kept + e.progress(j, f.At); j.est <= done; {
+		j.est *= 2 // it has shown that it needs more, though the work itself may be lost
+	}
 	until := j.end
 	e.release(f.Job)
 	e.plan.released(true, until)
@@ -443,6 +455,11 @@ func (e *Engine) nodeChanged(f *fact.Fact) error {
 	}
 	e.frees[e.layout.PoolOf[n]].SetShut(n, e.down[n] || e.drained[n])
 	if was != e.down[n] {
+		if was {
+			e.nDown--
+		} else {
+			e.nDown++
+		}
 		milli := int64(e.layout.Spec.Nodes[n].GPUs) * 1000
 		if was {
 			e.gauge.available += milli

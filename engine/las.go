@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/workload"
 )
 
@@ -86,7 +87,8 @@ func (e *Engine) promote(now workload.Time) {
 
 // nextDemotion is the next time at which a running job falls into a lower queue
 // or a waiting one is promoted; only then can time alone change a decision.
-func (e *Engine) nextDemotion(now workload.Time) workload.Time {
+// Jobs that are to start now count as running.
+func (e *Engine) nextDemotion(now workload.Time, actions []fact.Action) workload.Time {
 	if len(e.active) == 0 {
 		return workload.Never
 	}
@@ -95,16 +97,22 @@ func (e *Engine) nextDemotion(now workload.Time) workload.Time {
 	if h := e.order.promotions; len(h) > 0 {
 		next = h[0].at
 	}
+	falls := func(had, milli int64) {
+		if q := queueOf(t, had); int(q) < len(t.Thresholds) && milli > 0 { // work without GPUs attains nothing
+			left := t.Thresholds[q]*1000 - had
+			next = min(next, now+(left+milli-1)/milli)
+		}
+	}
+	for i := range actions {
+		if a := &actions[i]; a.Do == fact.Start {
+			falls(e.jobs[a.Job].attained, a.Milli)
+		}
+	}
 	for p := range e.pools {
 		for _, n := range e.pools[p].running {
 			j := &e.jobs[n]
-			if j.state == stopping || j.milli == 0 { // work without GPUs attains nothing
-				continue
-			}
-			had := j.attained + j.milli*max(now-j.since, 0)
-			if q := queueOf(t, had); int(q) < len(t.Thresholds) {
-				left := t.Thresholds[q]*1000 - had
-				next = min(next, now+(left+j.milli-1)/j.milli)
+			if j.state != stopping {
+				falls(j.attained+j.milli*max(now-j.since, 0), j.milli)
 			}
 		}
 	}

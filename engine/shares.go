@@ -15,7 +15,11 @@ type shares struct {
 	number map[string]int
 	usage  []float64 // GPU-seconds, decayed
 	total  float64
-	at     workload.Time
+	// accounts is the number of accounts known at the last grid time, ended are the
+	// runs that ended since.
+	accounts int
+	ended    []int32
+	at       workload.Time
 	// counted is the attained service of each job that usage already has.
 	counted []int64
 }
@@ -51,7 +55,7 @@ func (s *shares) factor(j *workload.Job) float64 {
 	if s.total <= 0 {
 		return 1
 	}
-	return math.Exp2(-float64(float64(s.usage[i]/s.total) * float64(len(s.usage))))
+	return math.Exp2(-float64(float64(s.usage[i]/s.total) * float64(s.accounts)))
 }
 
 // decayShares brings usage up to the last grid time.
@@ -69,9 +73,12 @@ func (e *Engine) decayShares(now workload.Time) {
 	if s.m.HalfLife > 0 {
 		decay = math.Exp2(-float64(float64(grid) / float64(s.m.HalfLife)))
 	}
+	if s.at < last {
+		s.accounts = len(s.usage)
+	}
 	// Step by step, so that it does not matter at which of them it is asked.
 	for s.at < last {
-		if s.idle() && e.gauge.runningJobs == 0 {
+		if s.idle() && e.gauge.runningJobs == 0 && len(s.ended) == 0 {
 			s.at = last
 			break
 		}
@@ -81,6 +88,10 @@ func (e *Engine) decayShares(now workload.Time) {
 				s.usage[i] = 0
 			}
 		}
+		for _, n := range s.ended {
+			e.charge(n, s.at)
+		}
+		s.ended = s.ended[:0]
 		for p := range e.pools {
 			for _, n := range e.pools[p].running {
 				e.charge(n, s.at)

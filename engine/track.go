@@ -84,14 +84,32 @@ func (e *Engine) overruns(now workload.Time) {
 	for i := range e.pools {
 		for p := &e.pools[i]; len(p.ends) > 0 && p.ends[0].at <= late; {
 			n := p.ends[0].job
-			j := &e.jobs[n]
-			d := max(j.end-j.since, 1)
-			for j.since+d <= now {
-				d *= 2
-			}
+			end := e.overrunEnd(&e.jobs[n], now)
 			e.untrackEnd(n)
-			e.trackEnd(j.pool, ending{j.since + d, n})
+			e.trackEnd(e.jobs[n].pool, ending{end, n})
 			e.plan.broken, e.dirty = true, true
+		}
+	}
+}
+
+// overrunEnd is the predicted end after now of a run that has passed its
+// estimate: the whole estimate doubles until work is left. It depends on the run
+// and on now alone.
+func (e *Engine) overrunEnd(j *job, now workload.Time) workload.Time {
+	begin := j.work
+	if j.state == starting {
+		begin = j.since + e.restart(j)
+	}
+	for total := j.est; ; total *= 2 {
+		if total <= j.kept {
+			continue
+		}
+		d := scale(total-j.kept, e.speed(j, j.pool))
+		if t := j.tasks; t > 0 && t != j.spec.Need.Tasks {
+			d = (d*int64(j.spec.Need.Tasks) + int64(t) - 1) / int64(t)
+		}
+		if end := begin + d; end > now {
+			return end
 		}
 	}
 }

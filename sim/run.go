@@ -37,8 +37,10 @@ type run struct {
 	nDrawn         int
 	// fruitless counts instants in a row at which nothing was alive and nothing came of it.
 	fruitless int
-	fact      fact.Fact
-	again     bool
+	// vain counts stops in a row between which no job ended and none kept any work.
+	vain  int
+	fact  fact.Fact
+	again bool
 }
 
 // jobState is what the world knows of a job.
@@ -444,6 +446,7 @@ func (r *run) finish(n int32) error {
 		res.Outcome = workload.OutcomeTimeout
 	}
 	r.ended++
+	r.vain = 0
 	r.fact = fact.Fact{Kind: fact.JobFinished, At: r.now, Job: n, Attempt: s.attempt, Node: -1, Outcome: res.Outcome, Kept: min(s.kept+done, max(r.actual[n].Duration, s.kept)), Restart: restart}
 	return r.tell(&r.fact)
 }
@@ -458,6 +461,13 @@ func (r *run) stop(n int32, cause fact.Cause) error {
 	}
 	before := s.kept
 	s.kept = min(engine.Kept(c, s.kept, s.kept+done), r.actual[n].Duration)
+	if r.vain++; s.kept > before {
+		r.vain = 0
+	}
+	if r.vain > 10_000+100*len(r.jobs) {
+		return fmt.Errorf("at %d ms policy %s has stopped work %d times in a row without any job getting further (the last is %q): what is stopped loses its work faster than it is done; checkpoints would end this",
+			r.now, r.o.Policy.Name, r.vain, j.ID)
+	}
 	// What is lost is run time: all of it that is neither restart nor work that stays.
 	lost := elapsed - restart - s.wall(j, s.kept-before)
 	lost = max(lost, 0)
