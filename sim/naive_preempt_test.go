@@ -38,6 +38,31 @@ func TestPreemptionEqualsNaive(t *testing.T) {
 	}
 }
 
+// TestLASEqualsNaive: the same with queues by attained service: a job falls into
+// the next one at the very moment its service says so, and may give way then.
+func TestLASEqualsNaive(t *testing.T) {
+	const gpus = 8
+	for seed := range seeds(600) {
+		r := rand.New(rand.NewPCG(uint64(seed), 3))
+		w := randomJobs(r, 25, gpus, exact)
+		levels := [][]int64{{3000}, {5000, 20000}, {1000, 10000, 40000}}[r.IntN(3)]
+		p := *shipped(t, "las")
+		p.Order = slices.Clone(p.Order)
+		p.Order[0].Thresholds = levels
+		naive := newNaivePool(w, gpus, "las", sim.Assumptions{})
+		naive.levels = levels
+		want := naive.run()
+		got := simulateAssuming(t, w, &cluster.Spec{Name: "pool", Count: gpus}, &p, sim.Assumptions{})
+		for i := range want {
+			g := &got.Jobs[i]
+			have := naiveOutcome{g.FirstStart, g.Finish, g.Queued, g.Ran, g.Lost, g.Restart}
+			if have != want[i] {
+				t.Fatalf("seed %d: job %d:\n got %+v\nwant %+v", seed, i, have, want[i])
+			}
+		}
+	}
+}
+
 // naiveOutcome is the part of [sim.JobResult] that is compared.
 type naiveOutcome struct {
 	firstStart, finish workload.Time
@@ -50,6 +75,8 @@ type naivePool struct {
 	w      *workload.Workload
 	policy string
 	assume sim.Assumptions
+	// levels are the ends of las's queues, in GPU-milliseconds.
+	levels []int64
 	free   int64
 	jobs   []naiveJob
 	// winners have victims that left at this instant, and start next.
@@ -99,6 +126,9 @@ func (s *naivePool) saved(i int, done workload.Span) workload.Span {
 
 // key is the order of a job that has done so much, small first. An estimate is never 0.
 func (s *naivePool) key(i int, done workload.Span) int64 {
+	if s.policy == "las" {
+		return int64(s.level(done * s.jobs[i].gpus))
+	}
 	left := max(s.w.Actual[i].Duration, 1) - done
 	switch s.policy {
 	case "srtf":
@@ -109,11 +139,33 @@ func (s *naivePool) key(i int, done workload.Span) int64 {
 	return -s.w.Jobs[i].Priority
 }
 
+func (s *naivePool) level(had int64) (q int) {
+	for q < len(s.levels) && had >= s.levels[q] {
+		q++
+	}
+	return q
+}
+
+// demotion is when a running job falls into the next queue of las.
+func (s *naivePool) demotion(i int, after workload.Time) workload.Time {
+	j := &s.jobs[i]
+	for _, end := range s.levels {
+		if at := j.since + (end-j.kept*j.gpus+j.gpus-1)/j.gpus; at > after {
+			return at
+		}
+	}
+	return workload.Never
+}
+
 func (s *naivePool) run() (out []naiveOutcome) {
+	last := workload.Time(-1)
 	for next := 0; ; {
 		now := workload.Never
 		if next < len(s.jobs) {
 			now = s.w.Jobs[next].Submit
+		}
+		for _, i := range s.running {
+			now = min(now, s.demotion(i, last))
 		}
 		for _, i := range s.running {
 			now = min(now, s.end(i))
@@ -121,6 +173,7 @@ func (s *naivePool) run() (out []naiveOutcome) {
 		if now == workload.Never {
 			break
 		}
+		last = now
 		s.running = slices.DeleteFunc(s.running, func(i int) bool {
 			if s.end(i) > now {
 				return false
