@@ -1,11 +1,7 @@
 package budget
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,11 +10,7 @@ import (
 
 // Load reads and checks a budgets file.
 func Load(path string) (*Tree, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("budget: %w", err)
-	}
-	return Parse(path, data)
+	return yamlx.Load("budget", path, Parse)
 }
 
 // Parse checks the bytes of a budgets file. name is the file's, for errors and as
@@ -30,10 +22,9 @@ func Parse(name string, data []byte) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(data)
-	p := &parser{t: &Tree{Name: f.Name, Hash: hex.EncodeToString(sum[:])}, f: &f, root: root}
+	p := &parser{t: &Tree{Name: f.Name, Hash: yamlx.Hash(data)}, f: &f, root: root}
 	if root.Get("name") == nil {
-		p.t.Name = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(name), ".yaml"), ".yml")
+		p.t.Name = yamlx.BaseName(name)
 	} else if err := checkName(root.At("name"), f.Name); err != nil {
 		return nil, err
 	}

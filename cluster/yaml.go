@@ -1,11 +1,7 @@
 package cluster
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -16,11 +12,7 @@ import (
 
 // LoadYAML reads and checks a cluster file.
 func LoadYAML(path string) (*Spec, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("cluster: %w", err)
-	}
-	return ParseYAML(path, data)
+	return yamlx.Load("cluster", path, ParseYAML)
 }
 
 // ParseYAML checks the bytes of a cluster file. file is its name, for errors
@@ -32,10 +24,9 @@ func ParseYAML(file string, data []byte) (*Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(data)
-	s := &Spec{Name: f.Name, Levels: f.Levels, Hash: hex.EncodeToString(sum[:])}
+	s := &Spec{Name: f.Name, Levels: f.Levels, Hash: yamlx.Hash(data)}
 	if s.Name == "" {
-		s.Name = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".yaml"), ".yml")
+		s.Name = yamlx.BaseName(file)
 	}
 	for _, step := range []func(*Spec, *yamlFile, *yamlx.Node) error{takeLevels, takeCapacity, takeTypes, takeCurrency, takePUE, takeOutages} {
 		if err := step(s, &f, root); err != nil {

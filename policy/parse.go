@@ -1,11 +1,6 @@
 package policy
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -15,23 +10,18 @@ import (
 
 // Load reads and checks a policy file.
 func Load(path string) (*Policy, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("policy: %w", err)
-	}
-	return Parse(path, data)
+	return yamlx.Load("policy", path, Parse)
 }
 
 // Parse checks the bytes of a policy file and fills in its defaults. file is
 // its name, for errors and as the default of the policy's name. An error says
 // file, line, column and what would be right.
 func Parse(file string, data []byte) (*Policy, error) {
-	sum := sha256.Sum256(data)
 	p, err := parse(file, data)
 	if err != nil {
 		return nil, err
 	}
-	p.Hash = hex.EncodeToString(sum[:])
+	p.Hash = yamlx.Hash(data)
 	return p, nil
 }
 
@@ -60,7 +50,7 @@ func parse(name string, data []byte) (*Policy, error) {
 		}
 	}
 	if p.Name == "" {
-		p.Name = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(name), ".yaml"), ".yml")
+		p.Name = yamlx.BaseName(name)
 		if !goodName.MatchString(p.Name) {
 			return nil, root.Errorf("give a name in the file", "the file's own name %q is no name for a policy", p.Name)
 		}
