@@ -32,9 +32,9 @@ type reservation struct {
 func (r *reservations) begin() { r.list = r.list[:0] }
 
 // reserve gives the blocked job the earliest date at which it fits by predicted
-// ends, in the pool where that is soonest; false if none of its pools has a
+// ends, in the pool where that is soonest; none if none of its pools has a
 // reservation left, or it would not fit even with all work gone.
-func (r *reservations) reserve(e *Engine, ci, n int32) bool {
+func (r *reservations) reserve(e *Engine, ci, n int32) {
 	c := &e.classes[ci]
 	s := smallest(c.shape)
 	best := reservation{at: workload.Never}
@@ -46,12 +46,10 @@ func (r *reservations) reserve(e *Engine, ci, n int32) bool {
 			best = reservation{job: n, pool: p, lane: e.lane(p, c), k: k, shape: s, at: at}
 		}
 	}
-	if best.at == workload.Never {
-		return false
+	if best.at < workload.Never {
+		best.then = r.spare[best.lane]
+		r.list = append(r.list, best)
 	}
-	best.then = r.spare[best.lane]
-	r.list = append(r.list, best)
-	return true
 }
 
 func smallest(s *place.Shape) *place.Shape {

@@ -57,7 +57,7 @@ func (e *Engine) waitsFor(n int32) int32 {
 // numbers says what is free and what is missing for a shape.
 func (e *Engine) numbers(s *place.Shape) fact.Reason {
 	s = smallest(s)
-	r := fact.Reason{Code: fact.TooFewFree, For: none, Want: int32((s.Milli + 999) / 1000)}
+	r := fact.Reason{Code: fact.TooFewFree, For: none, Want: devices(s.Milli)}
 	var free int64
 	for _, p := range s.Pools {
 		free = max(free, e.frees[p].Milli())

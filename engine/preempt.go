@@ -48,7 +48,7 @@ func (e *Engine) preemptIn(d *decision, c *class, s *place.Shape, k int, n int32
 		return false
 	}
 	if free += f.Milli(); free < s.Milli {
-		c.reason = fact.Reason{Code: fact.NotFreeable, For: none, Have: int32(free / 1000), Want: int32((s.Milli + 999) / 1000)}
+		c.reason = fact.Reason{Code: fact.NotFreeable, For: none, Have: int32(free / 1000), Want: devices(s.Milli)}
 		return false
 	}
 	e.victimSets++

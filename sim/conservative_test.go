@@ -10,7 +10,7 @@ import (
 
 // TestConservativeEqualsNaive: on a count of GPUs with exact estimates, each job
 // gets, when it arrives, the earliest slot that leaves all earlier ones alone. A
-// list of rectangles and a search minute by minute come to the same starts.
+// list of rectangles and a search second by second come to the same starts.
 func TestConservativeEqualsNaive(t *testing.T) {
 	p, _ := policy.Shipped("conservative")
 	rapid.Check(t, func(rt *rapid.T) {

@@ -103,24 +103,13 @@ func (f *compareFlags) run(ctx context.Context, s *State, args []string, given f
 			return out.write(jobs[i], func(w *bufio.Writer) error { return results.WriteJobsCSV(w, t.workload, r) })
 		}
 	}
-	if c.Policies, err = t.run(ctx, s.newProgress()); err != nil {
-		return out.cut(err)
-	}
-	if err := s.checkRefused(t); err != nil {
-		return err
-	}
-	if f.report != "" {
-		if err := out.write(f.report, func(w *bufio.Writer) error { return report.WriteHTML(w, c) }); err != nil {
-			return err
+	pages := func() error {
+		if f.report == "" {
+			return nil
 		}
+		return out.write(f.report, func(w *bufio.Writer) error { return report.WriteHTML(w, c) })
 	}
-	if err := ctx.Err(); err != nil {
-		return out.cut(err)
-	}
-	if err := out.commit(); err != nil {
-		return err
-	}
-	if err := s.show(f.output, c); err != nil {
+	if err := s.carryOut(ctx, t, c, out, pages, f.output); err != nil {
 		return err
 	}
 	if isDemo && f.report != "" && f.output == "table" {

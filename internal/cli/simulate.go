@@ -122,27 +122,15 @@ func (f *simulateFlags) run(ctx context.Context, s *State, args []string) error 
 		t.observer = log
 	}
 	t.finished = func(_ int, r *sim.Result, col *metrics.Collector) error { return p.write(out, t, r, col) }
-	if c.Policies, err = t.run(ctx, s.newProgress()); err != nil {
-		return out.cut(err)
-	}
-	if err := s.checkRefused(t); err != nil {
-		return err
-	}
-	if log != nil {
-		if err := log.Close(); err != nil {
-			return err
+	rest := func() error {
+		if log != nil {
+			if err := log.Close(); err != nil {
+				return err
+			}
 		}
+		return p.writeReports(out, c)
 	}
-	if err := p.writeReports(out, c); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return out.cut(err)
-	}
-	if err := out.commit(); err != nil {
-		return err
-	}
-	if err := s.show(f.output, c); err != nil {
+	if err := s.carryOut(ctx, t, c, out, rest, f.output); err != nil {
 		return err
 	}
 	if log == nil {

@@ -229,3 +229,25 @@ func completePolicies(_ *cobra.Command, _ []string, typed string) ([]string, cob
 	}
 	return out, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }
+
+// carryOut runs a study, writes the files that need all of it, lets every file
+// appear at once, and shows the figures. Nothing appears if it is interrupted.
+func (s *State) carryOut(ctx context.Context, t *study, c *report.Comparison, out *outputs, files func() error, output string) error {
+	var err error
+	if c.Policies, err = t.run(ctx, s.newProgress()); err != nil {
+		return out.cut(err)
+	}
+	if err := s.checkRefused(t); err != nil {
+		return err
+	}
+	if err := files(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return out.cut(err)
+	}
+	if err := out.commit(); err != nil {
+		return err
+	}
+	return s.show(output, c)
+}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -268,32 +266,6 @@ func TestUnknownFieldsSurviveRewrite(t *testing.T) {
 	}
 	if err := Rewrite(reader(t, []byte(text)), &out, noTimers); err != nil || strings.Contains(out.String(), "timer") || strings.Count(out.String(), "\n") != 2 {
 		t.Errorf("%v:\n%s", err, &out)
-	}
-}
-
-func TestCreateIsAtomic(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "run.jsonl")
-	h := &Header{Cluster: lab(false), Policy: shipped(t, "fifo")}
-	for _, finish := range []string{"abort", "fail", "close"} {
-		w, err := Create(path, h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if finish == "fail" {
-			w.Fact(&fact.Fact{Kind: fact.JobSubmitted})
-		}
-		if finish == "abort" {
-			w.Abort()
-		}
-		if err := w.Close(); (err == nil) != (finish == "close") {
-			t.Errorf("%s: Close returns %v", finish, err)
-		}
-		w.Abort()
-		entries, _ := os.ReadDir(dir)
-		if want := finish == "close"; (len(entries) == 1 && entries[0].Name() == "run.jsonl") != want || !want && len(entries) > 0 {
-			t.Errorf("%s leaves %v", finish, entries)
-		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"io"
 
 	"github.com/escala-sched/escala/fact"
-	"github.com/escala-sched/escala/internal/atomicfile"
 	"github.com/escala-sched/escala/sim"
 )
 
@@ -20,7 +19,6 @@ const chunk = 1 << 20
 // told by Close.
 type Writer struct {
 	out   io.Writer
-	file  *atomicfile.File
 	buf   []byte
 	sum   hash.Hash
 	lines int64
@@ -39,21 +37,6 @@ func NewWriter(out io.Writer, h *Header) (*Writer, error) {
 	w.buf, err = h.appendTo(w.buf)
 	w.lines++
 	return w, err
-}
-
-// Create begins a journal in a file, which appears when Close succeeds.
-func Create(path string, h *Header) (*Writer, error) {
-	f, err := atomicfile.Create(path)
-	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
-	}
-	w, err := NewWriter(f, h)
-	if err != nil {
-		f.Abort()
-		return nil, err
-	}
-	w.file = f
-	return w, nil
 }
 
 // Fact writes a fact down.
@@ -113,34 +96,14 @@ func (w *Writer) flush() {
 	w.buf = w.buf[:0]
 }
 
-// Close writes what is left. A file made by Create takes its name; after any
-// failure it is removed instead.
+// Close writes what is left and tells the first failure. The file is the caller's.
 func (w *Writer) Close() error {
 	if w.done {
-		return errors.New("journal: closed or aborted before")
+		return errors.New("journal: closed before")
 	}
 	w.flush()
 	w.done = true
-	if w.file == nil {
-		return w.err
-	}
-	if w.err != nil {
-		w.file.Abort()
-	} else if err := w.file.Commit(); err != nil {
-		w.err = fmt.Errorf("journal: %w", err)
-	}
 	return w.err
-}
-
-// Abort throws the journal away. It does nothing after Close, so that it can be deferred.
-func (w *Writer) Abort() {
-	if w.done {
-		return
-	}
-	w.done = true
-	if w.file != nil {
-		w.file.Abort()
-	}
 }
 
 // Lines is the number of lines so far, the header included.
