@@ -48,8 +48,12 @@ type Action struct {
 	// than Count x 1000 where parts are given.
 	Count int32
 	Milli int64
-	// At is when it was decided; Until the promised start of Reserve.
+	// At is when it was decided. Until is the promised start of Reserve, the end of
+	// the protection of Start (0 = none), and the time by which the run of Stop must have
+	// given its GPUs back (0 = the job's own grace).
 	At, Until workload.Time
+	// Unallocated: Start runs uncharged and unprotected.
+	Unallocated bool
 	// Place lists the grants by node; nil on clusters without nodes. It is the
 	// engine's own memory: read it before the next Decide, copy what you keep.
 	Place  []Grant
@@ -110,12 +114,50 @@ const (
 	PlaceLost
 	// DependencyFailed: For ended in a way that never satisfies the dependency.
 	DependencyFailed
+	// ProtectionEnds: it uses GPUs that are reserved for For at Until; its protection
+	// is over before.
+	ProtectionEnds
+	// Fill: it runs unallocated on what nobody else can use.
+	Fill
+	// CertainFit: the reservation is the earliest time at which its place is certainly
+	// clear: protections have ended by then.
+	CertainFit
+	// DateCame: stopped for the reservation of For, whose date is Until.
+	DateCame
+	// Protected: enough GPUs could give way, but Have of Want only; what is protected
+	// longest of the rest is so until Until.
+	Protected
+	// GuardOff: others could be stopped, but the shares do not allow it: Have GPUs
+	// would be held of a share of Want (guard entitlement), or its team is served
+	// too well already (guard window: both 0).
+	GuardOff
+	// RateLimited: allocated work may be stopped again at Until.
+	RateLimited
+	// OverKill: making room would stop Have GPUs of work, and it may stop Want.
+	OverKill
+	// ReservedFor: it fits, but only on nodes that are reserved for For at Until,
+	// before its protection would be over.
+	ReservedFor
+	// DebugNodes: it fits, but only on nodes kept for short debug jobs.
+	DebugNodes
+	// BudgetShort: a hard budget has Have GPU-hours left of the Want that it needs.
+	BudgetShort
+	// NoAccount: no account of the budgets takes its team and user.
+	NoAccount
+	// TeamLimit: its team may hold Want GPUs of such work at once, and would hold Have.
+	TeamLimit
+	// Drained: stopped since its node is wanted for repair.
+	Drained
+	// Idle: a session without activity gives way.
+	Idle
 	codes
 )
 
 var codeNames = [codes]string{"", "in-order", "skipped", "backfill-ends", "backfill-spare", "promised", "freed", "gave-way",
 	"earliest-fit", "never-fits", "no-such-type", "no-such-partition", "no-such-level", "blocked-by-head", "too-few-free", "no-shape", "would-delay", "not-freeable",
-	"no-victims", "cross-team-off", "leaving", "dependency", "withdrawn", "place-lost", "dependency-failed"}
+	"no-victims", "cross-team-off", "leaving", "dependency", "withdrawn", "place-lost", "dependency-failed",
+	"protection-ends", "fill", "certain-fit", "date-came", "protected", "guard", "rate-limited", "over-kill", "reserved", "debug-nodes",
+	"budget-short", "no-account", "team-limit", "drained", "idle"}
 
 // String returns the name the journal uses.
 func (c Code) String() string { return codeNames[c] }

@@ -1,6 +1,9 @@
 package fact
 
-import "github.com/escala-sched/escala/workload"
+import (
+	"github.com/escala-sched/escala/budget"
+	"github.com/escala-sched/escala/workload"
+)
 
 // Kind of a fact.
 type Kind uint8
@@ -8,6 +11,9 @@ type Kind uint8
 // Facts, in the order in which they take effect within one instant (SEMANTICS 3).
 const (
 	_ Kind = iota
+	// BudgetsChanged: from now on Budgets hold. What was charged before stays
+	// charged to the accounts of the same path.
+	BudgetsChanged
 	// NodeDown: the node failed; what ran there comes as JobStopped facts.
 	NodeDown
 	// NodeUp: the node is healthy and empty again.
@@ -27,6 +33,10 @@ const (
 	JobStarted
 	// JobCheckpointed: Kept is the work that is now safe.
 	JobCheckpointed
+	// SessionIdle: the run has had nothing to do since Since; SessionActive: its owner
+	// is back, to a running session or to a parked one.
+	SessionIdle
+	SessionActive
 	// JobCancelled: the owner withdraws a job that waits or runs.
 	JobCancelled
 	// JobSubmitted: a job arrived.
@@ -34,8 +44,8 @@ const (
 	kinds
 )
 
-var kindNames = [kinds]string{"", "node-down", "node-up", "node-drained", "node-resumed", "finished", "start-failed",
-	"stopped", "started", "checkpointed", "cancelled", "submitted"}
+var kindNames = [kinds]string{"", "budgets", "node-down", "node-up", "node-drained", "node-resumed", "finished", "start-failed",
+	"stopped", "started", "checkpointed", "session-idle", "session-active", "cancelled", "submitted"}
 
 // String returns the name the journal uses.
 func (k Kind) String() string { return kindNames[k] }
@@ -62,6 +72,12 @@ type Fact struct {
 	// Estimate is the run time predicted for the job of JobSubmitted (by a forecast,
 	// or by a simulation's error model); 0 = as the job declares.
 	Estimate workload.Span
+	// Since is when a session became idle.
+	Since workload.Time
+	// Budgets of BudgetsChanged; Epoch ties their calendar to the clock of the
+	// input, [workload.Unknown] where it has none. The engine keeps the pointer.
+	Budgets *budget.Tree
+	Epoch   workload.Time
 }
 
 // Cause says why a run was stopped.
@@ -80,10 +96,13 @@ const (
 	CauseCancelled
 	// CauseDrain: its node is wanted for repair.
 	CauseDrain
+	// CauseParked: an idle session that keeps its state without GPUs; it waits again
+	// when its owner is back.
+	CauseParked
 	causes
 )
 
-var causeNames = [causes]string{"", "preempted", "reservation", "node-failure", "cancelled", "drain"}
+var causeNames = [causes]string{"", "preempted", "reservation", "node-failure", "cancelled", "drain", "parked"}
 
 // String returns the name the journal uses.
 func (c Cause) String() string { return causeNames[c] }

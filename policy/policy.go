@@ -21,6 +21,12 @@ type Policy struct {
 	Placement Placement
 	// Preemption says who may be stopped for whom.
 	Preemption Preemption
+	// Sharing is budgets, fair share and the scheduling contract; nil = Order alone
+	// decides. With it Order sorts the jobs of one account, and Blocking and Preemption
+	// are as Sharing has them (skip, none).
+	Sharing *Sharing
+	// Limit caps what one team may hold at once.
+	Limit Limit
 	// Interval is the grid on which time-dependent order terms are computed
 	// (multifactor); 0 = at each decision.
 	Interval workload.Span
@@ -208,7 +214,16 @@ type Preemption struct {
 	By PreemptBy
 	// CrossTeam false confines victims to the winner's own team.
 	CrossTeam bool
+	// Spare: jobs with this label are never stopped; nil = none.
+	Spare *Label
 }
+
+// Label is a key with its value, as jobs carry them.
+type Label struct{ Key, Value string }
+
+// Limit caps the GPUs that the unpreemptible jobs of one team ([Preemption.Spare])
+// may hold at once, in thousandths of the cluster's; 0 = no cap.
+type Limit struct{ TeamUnpreemptible int64 }
 
 // EstimateModel names an error model for estimates.
 type EstimateModel uint8

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/engine"
 	"github.com/escala-sched/escala/fact"
@@ -13,6 +14,9 @@ type Options struct {
 	Workload *workload.Workload
 	Cluster  *cluster.Spec
 	Policy   *policy.Policy
+	// Budgets for policies that share by them, told to the engine before the first
+	// job; nil = equal shares among the workload's teams.
+	Budgets *budget.Tree
 	// Assume fills in what jobs do not declare about interruption.
 	Assume Assumptions
 	// Until cuts the run; 0 = go on until every job is done.
