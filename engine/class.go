@@ -15,9 +15,15 @@ type classKey struct {
 	partition string
 	account   string
 	team      string
+	spare     bool
 	estimate  workload.Span
 	priority  int64
 	job       int32
+	// Under shares: the account, the protection of the next start, and whether it is
+	// charged to nobody.
+	leaf int32
+	span workload.Span
+	fill bool
 }
 
 func (e *Engine) classFor(n int32) int32 {
@@ -34,6 +40,9 @@ func (e *Engine) classFor(n int32) int32 {
 	if e.pol.Preemption.By != policy.PreemptNone && !e.pol.Preemption.CrossTeam {
 		k.team = s.Team
 	}
+	if k.spare = e.spared(s); k.spare && e.limit.most > 0 {
+		k.team = s.Team
+	}
 	if e.order.dynamic {
 		k.estimate, k.priority = j.est, s.Priority
 		if e.order.shares != nil {
@@ -43,14 +52,23 @@ func (e *Engine) classFor(n int32) int32 {
 			k.job = n
 		}
 	}
+	if s := e.sharing; s != nil {
+		k.leaf, k.span = s.jobs[n].leaf, s.span(n, j.spec)
+		k.fill = k.span == 0
+	}
 	if c, ok := e.classOf[k]; ok {
 		return c
 	}
-	c := class{root: none, head: none, cur: none, keyOf: none, shape: e.shapeFor(&k)}
+	c := class{root: none, head: none, cur: none, keyOf: none, shape: e.shapeFor(&k), spare: k.spare, capped: none}
+	if k.spare {
+		c.capped = e.limit.of(k.team)
+	}
+	c.leaf, c.span, c.fill = k.leaf, k.span, k.fill
 	c.never, c.reason = e.neverFits(&c)
 	e.coresOnly = e.coresOnly || c.shape.Need.GPUs == 0
 	e.straddles = e.straddles || len(c.shape.Pools) > 1
 	id := int32(len(e.classes))
+	c.self = id
 	e.classes = append(e.classes, c)
 	e.classOf[k] = id
 	return id
@@ -87,6 +105,9 @@ func (e *Engine) neverFits(c *class) (bool, fact.Reason) {
 	}
 	for k, p := range s.Pools {
 		if e.placer.FitsIn(e.empty[p], s, k) {
+			if c.capped != none && s.Milli > e.limit.most {
+				return true, e.limit.reason(s.Milli)
+			}
 			return false, fact.Reason{}
 		}
 	}

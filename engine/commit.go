@@ -27,6 +27,9 @@ func (e *Engine) Commit(a *fact.Action) error {
 		if j.state != running && j.state != starting {
 			return fmt.Errorf("stop of job %d, which does not run", a.Job)
 		}
+		if e.sharing != nil {
+			e.sharing.told(e, a)
+		}
 		j.state = stopping
 		if j.cancel {
 			e.toStop = slices.DeleteFunc(e.toStop, func(n int32) bool { return n == a.Job })
@@ -46,6 +49,9 @@ func (e *Engine) Commit(a *fact.Action) error {
 		if e.plans {
 			e.commitSlot(a, j)
 		}
+		if e.sharing != nil {
+			e.sharing.commitDate(e, a)
+		}
 		if j.promised == 0 {
 			e.promised = append(e.promised, a.Job)
 		}
@@ -61,6 +67,15 @@ func (e *Engine) Commit(a *fact.Action) error {
 		if e.plans && j.state == waiting {
 			e.plan.commitRelease(a.Job)
 		}
+		if e.sharing != nil {
+			e.sharing.undate(e, a.Job)
+		}
+		return nil
+	case fact.Uncharge:
+		if e.sharing == nil {
+			return fmt.Errorf("uncharge of job %d, but the policy charges nobody", a.Job)
+		}
+		e.sharing.uncharged(e, a)
 		return nil
 	case fact.Refuse:
 		if i := slices.IndexFunc(e.toRefuse, func(r fact.Action) bool { return r.Job == a.Job }); i >= 0 {
@@ -81,6 +96,7 @@ func (e *Engine) commitStart(a *fact.Action, j *job) error {
 		pool = e.layout.PoolOf[a.Place[0].Node]
 	}
 	var milli int64
+	claimed := false
 	switch j.state {
 	case waiting:
 		milli = e.classes[j.class].shape.Milli
@@ -100,8 +116,12 @@ func (e *Engine) commitStart(a *fact.Action, j *job) error {
 			f.Take(j.grants)
 		}
 		j.milli, j.pool = milli, pool
+		e.limit.hold(&e.classes[j.class], milli)
 		e.unpromise(a.Job)
 		e.plan.started(a.Job)
+		if e.sharing != nil {
+			e.sharing.undate(e, a.Job)
+		}
 	case claiming:
 		i := slices.IndexFunc(e.claims, func(c claim) bool { return c.job == a.Job })
 		if i < 0 || !e.claims[i].ready {
@@ -110,6 +130,9 @@ func (e *Engine) commitStart(a *fact.Action, j *job) error {
 		cl := &e.claims[i]
 		j.grants, j.milli, j.pool = cl.grants, cl.milli, cl.pool
 		e.gauge.held -= cl.got
+		if claimed = true; e.sharing != nil {
+			e.sharing.unclaimed(e, cl, true)
+		}
 		e.claims = slices.Delete(e.claims, i, i+1)
 		e.dirty = true // what runs now may have to give way itself
 	default:
@@ -121,6 +144,9 @@ func (e *Engine) commitStart(a *fact.Action, j *job) error {
 	e.gauge.runningJobs++
 	if e.tracks {
 		e.track(a.Job)
+	}
+	if e.sharing != nil {
+		e.sharing.began(e, a, claimed)
 	}
 	return nil
 }
@@ -194,6 +220,12 @@ func (e *Engine) commitHold(a *fact.Action, j *job) {
 		c.lack = c.milli
 	}
 	j.state, j.pool = claiming, c.pool
+	e.limit.hold(&e.classes[j.class], c.milli)
+	if e.sharing != nil {
+		e.sharing.undate(e, a.Job)
+		e.unpromise(a.Job)
+		e.sharing.claimed(e, a, &c)
+	}
 	e.claims = append(e.claims, c)
 	e.settleClaims(c.pool)
 }
@@ -270,6 +302,10 @@ func (e *Engine) dropClaim(n int32) {
 		f.Give([]cluster.Grant{g})
 	}
 	e.gauge.held -= c.got
+	if e.sharing != nil {
+		e.sharing.unclaimed(e, c, false)
+	}
+	e.limit.drop(&e.classes[e.jobs[n].class], c.milli)
 	pool := c.pool
 	e.claims = slices.Delete(e.claims, i, i+1)
 	e.settleClaims(pool)

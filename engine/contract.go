@@ -11,6 +11,9 @@ type Defaults struct {
 	RestartCost workload.Span
 	// Grace of jobs that declare none.
 	Grace workload.Span
+	// StartLatency is the longest time between a start action and its confirmation:
+	// what must be over by a date counts it.
+	StartLatency workload.Span
 }
 
 // Fill returns the contract with what it does not say filled in.

@@ -40,8 +40,10 @@ type decision struct {
 	leaving []int32
 	// tentative holds the jobs that start in this decision and are filed under a predicted end.
 	tentative []int32
-	wake      workload.Time
-	again     bool
+	// tentativeDates are the last dates, made in this decision.
+	tentativeDates int
+	wake           workload.Time
+	again          bool
 }
 
 // undo is a tentative take.
@@ -49,6 +51,8 @@ type undo struct {
 	pool     int32
 	from, to int
 	milli    int64
+	// looked: those who look past work that may stop see it taken too.
+	looked bool
 }
 
 // Decide returns what to do now. It changes no state that a caller could see.
@@ -68,7 +72,9 @@ func (e *Engine) Decide(now workload.Time) Decision {
 	}
 	e.stopCancelled(d)
 	e.serveClaims(d)
-	if len(e.active) > 0 {
+	if e.sharing != nil {
+		e.sharing.decide(e, d)
+	} else if len(e.active) > 0 {
 		if e.plans {
 			e.planAhead(d)
 		} else {
@@ -95,6 +101,9 @@ func (e *Engine) Decide(now workload.Time) Decision {
 func (e *Engine) Decided(now workload.Time) {
 	e.advance(now)
 	e.plan.settled()
+	if s := e.sharing; s != nil {
+		s.pending = scope{fresh: s.pending.fresh[:0]}
+	}
 	e.dirty, e.uncommitted, e.wake = false, 0, 0
 }
 
@@ -102,6 +111,10 @@ func (e *Engine) Decided(now workload.Time) {
 // of now, however often it is called in between.
 func (e *Engine) advance(now workload.Time) {
 	e.now = max(e.now, now)
+	if e.sharing != nil {
+		e.sharing.expire(e, now)
+		e.sharing.tick(now)
+	}
 	if e.predicts {
 		e.overruns(now)
 	}
@@ -117,6 +130,7 @@ func (d *decision) reset(now workload.Time, pools int) {
 	d.now, d.passed, d.wake, d.nBarred, d.again = now, none, workload.Never, 0, false
 	d.actions, d.arena, d.undo, d.heap = d.actions[:0], d.arena[:0], d.undo[:0], d.heap[:0]
 	d.touched, d.leaving, d.tentative = d.touched[:0], d.leaving[:0], d.tentative[:0]
+	d.tentativeDates = 0
 	if d.barred == nil {
 		d.barred, d.barredBy = make([]bool, 2*pools), make([]int32, 2*pools)
 	}
@@ -134,6 +148,13 @@ func (e *Engine) rollback(d *decision) {
 		} else {
 			e.frees[u.pool].Give(d.arena[u.from:u.to])
 		}
+		if u.looked {
+			e.giveTo(e.sharing.loose[u.pool], d.arena[u.from:u.to], u.milli)
+			e.giveTo(e.sharing.soft[u.pool], d.arena[u.from:u.to], u.milli)
+		}
+	}
+	if s := e.sharing; s != nil {
+		s.dates = s.dates[:len(s.dates)-d.tentativeDates]
 	}
 	for _, n := range d.tentative {
 		e.untrackEnd(n)
@@ -142,6 +163,7 @@ func (e *Engine) rollback(d *decision) {
 	for _, n := range d.leaving {
 		e.jobs[n].leaving = false
 	}
+	e.limit.forget()
 	for _, ci := range d.touched {
 		c := &e.classes[ci]
 		c.cur, c.short = c.head, false
@@ -177,6 +199,8 @@ func (e *Engine) pass(d *decision) {
 		case delays: // a shorter one of its class may not
 			d.touched = append(d.touched, ci)
 			more = e.moveOn(d, ci, n)
+			d.pass(n)
+		case capped: // and so is the rest of its class
 			d.pass(n)
 		case noPlace: // nor is there one for the rest of its class
 			switch {
@@ -331,6 +355,7 @@ const (
 	started verdict = iota
 	noPlace
 	delays // it fits, but would delay a reservation
+	capped // its team holds all that it may
 )
 
 // tryStart starts the job if it fits and delays no reservation.
@@ -360,6 +385,10 @@ func (e *Engine) tryElastic(d *decision, ci, n, tasks int32) verdict {
 
 func (e *Engine) tryShape(d *decision, ci, n, tasks int32) verdict {
 	c := &e.classes[ci]
+	if !e.limit.admits(c) {
+		c.reason = fact.Reason{Code: fact.TeamLimit, For: none}
+		return capped
+	}
 	from := len(d.arena)
 	reason := fact.Reason{Code: fact.InOrder, For: none}
 	if d.passed != none {
@@ -407,12 +436,13 @@ func (e *Engine) tryPools(d *decision, c *class, n, tasks int32, reason fact.Rea
 func (e *Engine) start(d *decision, c *class, n, pool int32, from int, tasks int32, reason fact.Reason) {
 	to := len(d.arena)
 	milli := c.shape.Milli
-	d.undo = append(d.undo, undo{pool, from, to, milli})
+	d.undo = append(d.undo, undo{pool: pool, from: from, to: to, milli: milli})
 	if e.layout.Counted() {
 		e.frees[pool].TakeCount(milli)
 	} else {
 		e.frees[pool].Take(d.arena[from:to])
 	}
+	e.limit.take(c, milli)
 	j := &e.jobs[n]
 	if e.predicts {
 		// A later reservation of this decision must see where it is and when it goes.
@@ -457,7 +487,10 @@ func (e *Engine) serveClaims(d *decision) {
 		case c.ready:
 			a.Do, a.Reason = fact.Start, fact.Reason{Code: fact.Freed, For: none}
 			a.Attempt, a.Place, a.Count, a.Milli, a.Tasks = e.jobs[c.job].attempt+1, c.grants, devices(c.milli), c.milli, c.tasks
-			d.again = e.pol.Preemption.By != policy.PreemptNone
+			d.again = d.again || e.pol.Preemption.By != policy.PreemptNone
+			if e.sharing != nil {
+				a.Until = d.now + e.classes[e.jobs[c.job].class].span
+			}
 		default:
 			continue
 		}

@@ -61,14 +61,17 @@ type Engine struct {
 	nDown     int
 	empty     []*cluster.Free
 	grantPool [][]cluster.Grant
-	plan      profile
-	easy      reservations
+	// sharing is nil unless the policy shares by budgets.
+	sharing *sharing
+	plan    profile
+	easy    reservations
 	// promised lists the waiting jobs that have a date.
 	promised   []int32
 	scratch    []*cluster.Free
 	decision   decision
 	dynKeys    []int64
 	gauge      counters
+	limit      teamLimit
 	victimSets int64
 	victims    []victim
 }
@@ -105,7 +108,7 @@ func New(spec *cluster.Spec, pol *policy.Policy, d Defaults) (*Engine, error) {
 	// One date a pool is made anew at each decision; several have to be kept apart over time.
 	e.plans = pol.Blocking == policy.Conservative || pol.Blocking == policy.EASY && pol.Depth > 1
 	e.predicts = reserves || e.bySize
-	e.tracks = reserves || pol.Preemption.By != policy.PreemptNone || e.order.needsRunning
+	e.tracks = reserves || pol.Preemption.By != policy.PreemptNone || e.order.needsRunning || pol.Sharing != nil
 	e.q.terms = e.order.static
 	e.frees = make([]*cluster.Free, len(l.Pools))
 	e.pools = make([]poolState, len(l.Pools))
@@ -115,6 +118,10 @@ func New(spec *cluster.Spec, pol *policy.Policy, d Defaults) (*Engine, error) {
 	e.down, e.drained = make([]bool, len(spec.Nodes)), make([]bool, len(spec.Nodes))
 	e.gauge.installed = spec.GPUs() * 1000
 	e.gauge.available = e.gauge.installed
+	e.limit.init(pol, e.gauge.installed)
+	if pol.Sharing != nil {
+		e.sharing = newSharing(e, pol.Sharing)
+	}
 	return e, nil
 }
 
@@ -168,6 +175,10 @@ func (e *Engine) Apply(f *fact.Fact) error {
 		return err
 	case fact.NodeDown, fact.NodeUp, fact.NodeDrained, fact.NodeResumed:
 		return e.nodeChanged(f)
+	case fact.BudgetsChanged:
+		return e.budgetsChanged(f)
+	case fact.SessionIdle, fact.SessionActive:
+		return e.sessionChanged(f)
 	}
 	return fmt.Errorf("fact of unknown kind %d", f.Kind)
 }
@@ -202,6 +213,9 @@ func (e *Engine) submit(f *fact.Fact) error {
 	if e.order.shares != nil {
 		e.order.shares.index(j.spec)
 	}
+	if e.sharing != nil {
+		e.sharing.submitted(n, j.spec)
+	}
 	if len(j.spec.After) > 0 || e.deps.ids != nil {
 		if e.await(n) {
 			return nil
@@ -214,7 +228,7 @@ func (e *Engine) submit(f *fact.Fact) error {
 // enqueue puts a job into the queue, or aside if it can never run.
 func (e *Engine) enqueue(n int32) {
 	j := &e.jobs[n]
-	if e.order.perJob || j.class == none || e.order.dynamic {
+	if e.order.perJob || j.class == none || e.order.dynamic || e.sharing != nil {
 		j.class = e.classFor(n)
 	}
 	if j.attempt == 0 {
@@ -236,6 +250,11 @@ func (e *Engine) enqueue(n int32) {
 	e.insert(n)
 	e.gauge.waitingJobs++
 	e.gauge.waitingMilli += c.shape.Milli
+	if e.sharing != nil {
+		// Behind others of its class it changes nothing: they were refused.
+		e.dirty = e.sharing.queued(e, j.class) || e.dirty
+		return
+	}
 	e.awaitPromotion(n)
 	if e.plans {
 		e.plan.fresh = append(e.plan.fresh, n)
@@ -251,6 +270,9 @@ func (e *Engine) insert(n int32) {
 	if c.n++; c.n == 1 {
 		c.at = int32(len(e.active))
 		e.active = append(e.active, ci)
+		if e.sharing != nil {
+			e.sharing.enter(e, ci)
+		}
 	}
 	if c.head == none || e.q.less(n, c.head) {
 		c.head = n
@@ -270,11 +292,17 @@ func (e *Engine) extract(n int32) {
 		e.active[c.at] = last
 		e.classes[last].at = c.at
 		e.active = e.active[:len(e.active)-1]
+		if e.sharing != nil {
+			e.sharing.leave(e, e.jobs[n].class)
+		}
 	}
 }
 
 func (e *Engine) dequeue(n int32) {
 	e.extract(n)
+	if e.sharing != nil && !e.classes[e.jobs[n].class].fill {
+		e.sharing.waitingWork--
+	}
 	e.gauge.waitingJobs--
 	e.gauge.waitingMilli -= e.classes[e.jobs[n].class].shape.Milli
 }
@@ -283,6 +311,9 @@ func (e *Engine) dequeue(n int32) {
 func (e *Engine) release(n int32) {
 	j := &e.jobs[n]
 	f := e.frees[j.pool]
+	if e.sharing != nil {
+		e.sharing.gone(e, n, e.now)
+	}
 	if e.layout.Counted() {
 		f.GiveCount(j.milli)
 	} else {
@@ -291,6 +322,7 @@ func (e *Engine) release(n int32) {
 		j.grants = nil
 	}
 	e.gauge.assigned -= j.milli
+	e.limit.drop(&e.classes[j.class], j.milli)
 	e.gauge.runningJobs--
 	if e.tracks {
 		e.untrack(n)
@@ -320,6 +352,9 @@ func (e *Engine) started(f *fact.Fact) error {
 	}
 	j.since = f.At
 	j.work = f.At + e.restart(j)
+	if e.sharing != nil {
+		e.sharing.confirmed(e, f)
+	}
 	return nil
 }
 
@@ -363,6 +398,9 @@ func (e *Engine) accrue(n int32, now workload.Time) {
 func (e *Engine) end(n int32, o workload.Outcome) {
 	j := &e.jobs[n]
 	j.state, j.outcome = ended, o
+	if e.sharing != nil {
+		e.sharing.events++
+	}
 	e.resolve(n)
 }
 
@@ -381,6 +419,10 @@ func (e *Engine) stopped(f *fact.Fact) error {
 	j.kept = f.Kept
 	if f.Cause == fact.CauseCancelled || j.cancel {
 		e.end(f.Job, workload.OutcomeCancelled)
+		return nil
+	}
+	if j.spec.Contract.NotResumable && j.runs > 0 && f.Cause != fact.CauseNodeFailure && f.Cause != fact.CauseParked {
+		e.end(f.Job, workload.OutcomePreempted)
 		return nil
 	}
 	e.enqueue(f.Job)
@@ -412,6 +454,9 @@ func (e *Engine) cancelled(f *fact.Fact) error {
 		e.dequeue(f.Job)
 		e.plan.dropped(f.Job)
 		e.unpromise(f.Job)
+		if e.sharing != nil {
+			e.sharing.undate(e, f.Job)
+		}
 	case claiming:
 		e.dropClaim(f.Job)
 	case blocked, refused, stuck:
@@ -453,7 +498,7 @@ func (e *Engine) nodeChanged(f *fact.Fact) error {
 			}
 		}
 	}
-	e.frees[e.layout.PoolOf[n]].SetShut(n, e.down[n] || e.drained[n])
+	e.shut(n, e.down[n] || e.drained[n])
 	if was != e.down[n] {
 		if was {
 			e.nDown--
@@ -467,9 +512,23 @@ func (e *Engine) nodeChanged(f *fact.Fact) error {
 			e.gauge.available -= milli
 		}
 	}
+	if s := e.sharing; s != nil {
+		s.ledger.SetUsable(f.At, e.usable())
+		s.pending.all, s.pending.swaps = true, true
+	}
 	e.plan.broken = true
 	e.dirty = true
 	return nil
+}
+
+// shut makes a node take no new work, or take it again.
+func (e *Engine) shut(n int32, shut bool) {
+	p := e.layout.PoolOf[n]
+	e.frees[p].SetShut(n, shut)
+	if s := e.sharing; s != nil {
+		s.loose[p].SetShut(n, shut)
+		s.soft[p].SetShut(n, shut)
+	}
 }
 
 // recycle keeps the memory of grants for the next job.

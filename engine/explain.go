@@ -40,6 +40,9 @@ func (e *Engine) Why(n int32) (r fact.Reason, ok bool) {
 	case fact.NotFreeable, fact.NoVictims, fact.CrossTeamOff, fact.WouldDelay:
 		return c.reason, true
 	}
+	if !e.limit.admits(c) {
+		return e.limit.reason(e.limit.with(c)), true
+	}
 	return e.numbers(c.shape), true
 }
 
@@ -81,7 +84,11 @@ func (e *Engine) Fragmented() bool {
 	}
 	byCount := false
 	for _, ci := range e.active {
-		s := smallest(e.classes[ci].shape)
+		c := &e.classes[ci]
+		if !e.limit.admits(c) {
+			continue
+		}
+		s := smallest(c.shape)
 		for _, p := range s.Pools {
 			if e.frees[p].Milli() >= s.Milli && s.Milli > 0 {
 				byCount = true
@@ -121,7 +128,11 @@ func (e *Engine) Gauge() Gauge {
 
 // Fits tells whether waiting job n fits what is free now, whoever else waits.
 func (e *Engine) Fits(n int32) bool {
-	return int(n) < len(e.jobs) && e.jobs[n].state == waiting && e.placer.Fits(e.frees, smallest(e.classes[e.jobs[n].class].shape))
+	if int(n) >= len(e.jobs) || e.jobs[n].state != waiting {
+		return false
+	}
+	c := &e.classes[e.jobs[n].class]
+	return e.limit.admits(c) && e.placer.Fits(e.frees, smallest(c.shape))
 }
 
 // CouldStart returns a waiting job that fits what is free now, if there is one.
@@ -129,7 +140,7 @@ func (e *Engine) Fits(n int32) bool {
 func (e *Engine) CouldStart() (job int32, ok bool) {
 	for _, ci := range e.active {
 		c := &e.classes[ci]
-		if e.placer.Fits(e.frees, smallest(c.shape)) {
+		if e.limit.admits(c) && e.placer.Fits(e.frees, smallest(c.shape)) {
 			return c.head, true
 		}
 	}

@@ -15,9 +15,12 @@ import (
 // victim is a running job that may give way, with what that costs.
 type victim struct {
 	job   int32
-	key   int64 // its order value, under preemption by order
+	key   int64 // its order value, under preemption by order; under shares, what allocated work loses
+	last  int32 // under shares: 1 if it cannot be resumed
 	lost  int64
 	since workload.Time
+	// allocated: charged work, under shares.
+	allocated bool
 }
 
 // preempt looks for running jobs that have to give way to job n and together
@@ -112,6 +115,9 @@ func (e *Engine) mayGiveWay(d *decision, p *poolState, n int32) (out []victim, m
 	look := func(v int32) {
 		j := &e.jobs[v]
 		if j.leaving || j.state != running && j.state != starting {
+			return
+		}
+		if e.classes[j.class].spare {
 			return
 		}
 		vic := victim{job: v, since: j.since}
@@ -386,6 +392,7 @@ func (e *Engine) evict(d *decision, s *place.Shape, k int, n int32, v []victim) 
 		d.undo = append(d.undo, undo{pool: pool, from: to, to: len(d.arena)})
 	}
 	d.actions = append(d.actions, hold)
+	e.limit.take(&e.classes[e.jobs[n].class], s.Milli)
 	for i := range v {
 		j := &e.jobs[v[i].job]
 		j.leaving = true

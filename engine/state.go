@@ -76,11 +76,22 @@ type class struct {
 	at int32
 	// never: the empty cluster could not hold it.
 	never bool
+	// spare: its jobs are never stopped once they run; capped is the place of its team
+	// in the team limit, none if the limit does not concern it.
+	spare  bool
+	capped int32
 	// short: within this decision only jobs that run for slack at most may start: to
 	// the latest reservation of the pools in which it fits.
 	short  bool
 	slack  workload.Span
 	reason fact.Reason
+	// leaf, span and fill: see classKey. inLeaf is its place in the leaf's list.
+	leaf, inLeaf int32
+	// self is the class's own number; fresh: it had no waiting jobs at the last decision.
+	self  int32
+	span  workload.Span
+	fill  bool
+	fresh bool
 	// key of cur under a time-dependent order, computed at keyAt.
 	key   [maxTerms]int64
 	keyAt workload.Time

@@ -24,10 +24,12 @@ const (
 	Reserve
 	// Refuse marks a job that can never run on this cluster as it stands.
 	Refuse
+	// Uncharge makes the run of a job unallocated from now on: its hard budget is used up.
+	Uncharge
 	dos
 )
 
-var doNames = [dos]string{"", "start", "stop", "hold", "release", "reserve", "refuse"}
+var doNames = [dos]string{"", "start", "stop", "hold", "release", "reserve", "refuse", "uncharge"}
 
 // String returns the name the journal uses.
 func (d Do) String() string { return doNames[d] }

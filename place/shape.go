@@ -189,6 +189,10 @@ func (s *Shape) units(f *cluster.Free, k int, i int32, want int64, x piece) int6
 	return max(want, 0)
 }
 
+// Plain tells whether counting whole GPUs of nodes decides: no cores, memory, parts
+// of GPUs, named nodes or topology level to look at.
+func (s *Shape) Plain() bool { return s.plain && s.level < 0 }
+
 // OnOneNode tells whether counting the whole GPUs of single nodes decides.
 func (s *Shape) OnOneNode() bool {
 	return s.plain && s.level < 0 && len(s.cuts) > 0 && s.cuts[0].Tasks == 1 && s.cuts[0].Rest == 0

@@ -13,6 +13,8 @@ type file struct {
 	Reservations    *int32          `yaml:"reservations"`
 	Placement       filePlacement   `yaml:"placement"`
 	Preemption      filePreemption  `yaml:"preemption"`
+	Limit           *fileLimit      `yaml:"limit"`
+	Sharing         *fileSharing    `yaml:"sharing"`
 	Interval        *yamlx.Duration `yaml:"interval"`
 	Estimates       fileEstimates   `yaml:"estimates"`
 	DefaultEstimate *yamlx.Duration `yaml:"defaultEstimate"`
@@ -57,6 +59,16 @@ type filePlacement struct {
 type filePreemption struct {
 	By        *preemptWord `yaml:"by"`
 	CrossTeam *bool        `yaml:"crossTeam"`
+	Spare     *fileLabel   `yaml:"spare"`
+}
+
+type fileLabel struct {
+	Label string `yaml:"label"`
+	Value string `yaml:"value"`
+}
+
+type fileLimit struct {
+	TeamUnpreemptible *yamlx.Percent `yaml:"teamUnpreemptible"`
 }
 
 type fileEstimates struct {

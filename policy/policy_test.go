@@ -113,7 +113,7 @@ func TestBadFiles(t *testing.T) {
 }
 
 func TestShippedPolicies(t *testing.T) {
-	want := []string{"conservative", "easy", "easy-per-event", "f1", "fifo", "fifo-consolidate", "fifo-skip", "las", "multifactor",
+	want := []string{"conservative", "contract", "easy", "easy-per-event", "f1", "fifo", "fifo-consolidate", "fifo-skip", "las", "legacy-priority", "multifactor",
 		"place-best-fit", "place-clustering", "place-contiguous", "place-dot-product", "place-fgd", "place-packing", "place-random",
 		"place-topology", "priority", "sjf", "sjf-consolidate", "sjf-skip", "srsf", "srtf", "unicep", "wfp3"}
 	if diff := cmp.Diff(want, Names()); diff != "" {
@@ -194,7 +194,7 @@ func TestResolve(t *testing.T) {
 		}
 	}
 	for ref, want := range map[string]string{
-		"esy":            `no policy "esy" is shipped; did you mean easy? want the path of a .yaml file or one of conservative, easy, `,
+		"esy":            `no policy "esy" is shipped; did you mean easy? want the path of a .yaml file or one of conservative, contract, easy, `,
 		"tetris":         `no policy "tetris" is shipped; want the path`,
 		"sjf@helio":      `policy "sjf@helio": "helio" is no estimates model; did you mean helios? want given, perfect, limit or helios`,
 		"no/such.yaml":   `policy: open no/such.yaml`,

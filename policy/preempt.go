@@ -21,7 +21,13 @@ func takePreemption(p *Policy, f *file, root *yamlx.Node) error {
 		if f.Preemption.CrossTeam != nil {
 			return at.At("crossTeam").Errorf("drop it, or use by: priority or by: order", "preemption none stops nobody")
 		}
+		if f.Preemption.Spare != nil {
+			return at.At("spare").Errorf("drop it, or use by: priority or by: order", "preemption none stops nobody")
+		}
 		return nil
+	}
+	if err := takeSpare(p, f, at); err != nil {
+		return err
 	}
 	p.Preemption.CrossTeam = f.Preemption.CrossTeam == nil || *f.Preemption.CrossTeam
 	if p.Blocking == EASY || p.Blocking == Conservative {
@@ -42,5 +48,35 @@ func takePreemption(p *Policy, f *file, root *yamlx.Node) error {
 	if first.Descending && (first.Kind == ByRemaining || first.Kind == ByRemainingArea) {
 		return root.At("order", 0).Errorf("drop descending", "preemption by order stops the job with more remaining, never the one with less")
 	}
+	return nil
+}
+
+func takeSpare(p *Policy, f *file, at *yamlx.Node) error {
+	l := f.Preemption.Spare
+	switch {
+	case l == nil:
+		return nil
+	case l.Label == "":
+		return at.At("spare", "label").Errorf(`name it, such as spare: {label: preemptible, value: "no"}`, "spare has no label")
+	case at.At("spare").Get("value") == nil:
+		return at.At("spare").Errorf(`give it, such as spare: {label: preemptible, value: "no"}`, "spare has no value for label %s", l.Label)
+	}
+	p.Preemption.Spare = &Label{Key: l.Label, Value: l.Value}
+	return nil
+}
+
+func takeLimit(p *Policy, f *file, root *yamlx.Node) error {
+	at := root.At("limit")
+	switch {
+	case f.Limit == nil:
+		return nil
+	case f.Limit.TeamUnpreemptible == nil:
+		return at.Errorf("give teamUnpreemptible, or drop it", "this limit limits nothing")
+	case p.Preemption.Spare == nil:
+		return at.At("teamUnpreemptible").Errorf("say which jobs those are, with preemption.spare, or drop it", "no job is unpreemptible under this policy")
+	case *f.Limit.TeamUnpreemptible == 0:
+		return at.At("teamUnpreemptible").Errorf("want more than 0%; without the limit there is no cap", "no such job could ever start")
+	}
+	p.Limit.TeamUnpreemptible = int64(*f.Limit.TeamUnpreemptible)
 	return nil
 }

@@ -19,7 +19,9 @@ func TestSchemaSaysWhatTheCodeReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	for def, shape := range map[string]any{"": file{}, "termMap": fileTerm{}, "weights": fileWeights{}, "placementMap": filePlacement{},
-		"preemptionMap": filePreemption{}, "estimatesMap": fileEstimates{}} {
+		"preemptionMap": filePreemption{}, "estimatesMap": fileEstimates{}, "spare": fileLabel{}, "limit": fileLimit{}, "sharing": fileSharing{},
+		"minRuntime": fileMinRuntime{}, "grace": fileGrace{}, "overKillMap": fileOverKill{}, "evictionsMap": fileEvictions{},
+		"reservationsMap": fileReservations{}, "debugMap": fileDebug{}, "charges": fileCharges{}, "sessions": fileSessions{}} {
 		want := yamlx.Keys(shape)
 		slices.Sort(want)
 		if diff := cmp.Diff(want, s.Keys(def)); diff != "" {
@@ -27,7 +29,8 @@ func TestSchemaSaysWhatTheCodeReads(t *testing.T) {
 		}
 	}
 	for def, want := range map[string][]string{"term": termNames[:], "usage": usageNames[:], "blocking": blockingNames[:], "decide": decideNames[:],
-		"placer": placerNames[:], "preempt": preemptNames[:], "estimate": estimateNames[:]} {
+		"placer": placerNames[:], "preempt": preemptNames[:], "estimate": estimateNames[:], "guard": guardNames[:],
+		"none": {wordNone}, "evictionWord": {wordUnlimited, wordNone}} {
 		if diff := cmp.Diff(want, s.Enum(def)); diff != "" {
 			t.Errorf("words of %q (-code,+schema):\n%s", def, diff)
 		}
@@ -54,7 +57,11 @@ func TestReferenceIsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	words := slices.Concat(yamlx.Keys(file{}), yamlx.Keys(fileWeights{}), termNames[:], blockingNames[:], decideNames[:], placerNames[:],
-		preemptNames[:], estimateNames[:], usageNames[:], Names())
+		preemptNames[:], estimateNames[:], usageNames[:], guardNames[:], []string{wordNone, wordUnlimited}, Names())
+	for _, shape := range []any{fileLabel{}, fileLimit{}, fileSharing{}, fileMinRuntime{}, fileGrace{}, fileOverKill{}, fileEvictions{}, fileReservations{},
+		fileDebug{}, fileCharges{}, fileSessions{}} {
+		words = append(words, yamlx.Keys(shape)...)
+	}
 	for key := range termKeys {
 		words = append(words, key)
 	}
@@ -68,8 +75,72 @@ func TestReferenceIsComplete(t *testing.T) {
 		if strings.Contains(text, "by: cel") {
 			continue // package celexpr reads this one
 		}
-		if _, err := Parse("policies.yaml", []byte(text)); err != nil {
+		p, err := Parse("policies.yaml", []byte(text))
+		if err != nil {
 			t.Errorf("example %d of docs/policies.md: %v", i+1, err)
+			continue
 		}
+		if want := DefaultSharing(); p.Sharing != nil && !cmp.Equal(&want, p.Sharing) {
+			t.Errorf("example %d of docs/policies.md does not show the defaults of sharing: %s", i+1, cmp.Diff(&want, p.Sharing))
+		}
+	}
+}
+
+// Schema and code agree on these files: an editor warns of what the program refuses.
+func TestSchemaOfSharing(t *testing.T) {
+	s, err := yamlxtest.Load("../docs/schema/policy.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(text string, want bool) {
+		t.Helper()
+		_, errCode := Parse("p.yaml", []byte(text))
+		root, err := yamlx.Parse("p.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if errSchema := s.Check(root); (errCode == nil) != want || (errSchema == nil) != want {
+			t.Errorf("%s: the code says %v, the schema %v; want both to take it: %t", text, errCode, errSchema, want)
+		}
+	}
+	for _, text := range []string{
+		"sharing: {}",
+		"sharing: {window: 1h, interval: 1h, creditCap: none, guard: entitlement, hysteresis: 1}",
+		"sharing: {minRuntime: {cap: 4h}, grace: {unallocated: 0s}, sessions: {max: 1h}}",
+		"sharing: {overKill: none, evictions: none, reservations: none, debug: none}",
+		"sharing: {overKill: {times: 2}, evictions: {every: 12s}, reservations: {nodes: 100%}, debug: {nodes: 2.5%}}",
+		"sharing: {weights: {gpus: {H100: 2.5, A100: 0}, cpu: 0.01}}",
+		"sharing: {reservations: {count: 0}, debug: {nodes: 0%}}",
+		"{blocking: skip, preemption: none, sharing: {inTeam: true, backOff: false, evictions: unlimited}}",
+		"preemption: {by: priority, spare: {label: a, value: b}}\nlimit: {teamUnpreemptible: 0.5%}",
+	} {
+		check(text, true)
+	}
+	for _, text := range []string{
+		"sharing: none",
+		"sharing: {windw: 7d}",
+		"sharing: {window: 168}",
+		"sharing: {creditCap: all}",
+		"sharing: {creditCap: 0.25}",
+		"sharing: {creditCap: 101%}",
+		"sharing: {creditCap: 2.25%}",
+		"sharing: {guard: share}",
+		"sharing: {hysteresis: 0.9}",
+		"sharing: {minRuntime: 8h}",
+		"sharing: {grace: {all: 1m}}",
+		"sharing: {weights: {H100: 2}}",
+		"sharing: {weights: {cpu: 101}}",
+		"sharing: {overKill: unlimited}",
+		"sharing: {overKill: {times: 0}}",
+		"sharing: {evictions: 12s}",
+		"sharing: {reservations: 3}",
+		"sharing: {reservations: {count: -1}}",
+		"sharing: {debug: {gpus: 1.5}}",
+		"preemption: {by: priority, spare: {value: b}}",
+		"preemption: {by: priority, spare: {label: a}}",
+		"preemption: {by: priority, spare: {label: a, value: b}}\nlimit: {}",
+		"preemption: {by: priority, spare: {label: a, value: b}}\nlimit: {teamUnpreemptible: 10}",
+	} {
+		check(text, false)
 	}
 }

@@ -37,9 +37,19 @@ type Sharing struct {
 	InTeam       bool
 	Reservations Reservations
 	Debug        Debug
+	// GPUWeights are what an hour of a GPU type is charged as, others 1; CPUWeight
+	// what an hour of a core is, 0 = nothing. In thousandths of a GPU-hour.
+	GPUWeights []TypeWeight
+	CPUWeight  int64
 	// SessionIdle is how long an interactive session may be idle before its protection
 	// ends; SessionMax how long activity may renew it, from its start.
 	SessionIdle, SessionMax workload.Span
+}
+
+// TypeWeight is the charge of a GPU type.
+type TypeWeight struct {
+	GPUType string
+	Weight  int64
 }
 
 // Reservations are dates for large jobs.

@@ -32,6 +32,13 @@ func (p *Policy) YAML() []byte {
 	}
 	line("placement", p.Placement.yaml())
 	line("preemption", p.Preemption.yaml())
+	if p.Limit.TeamUnpreemptible > 0 {
+		line("limit", fmt.Sprintf("{teamUnpreemptible: %s}", yamlx.Percent(p.Limit.TeamUnpreemptible)))
+	}
+	if p.Sharing != nil {
+		b.WriteString("sharing:\n")
+		p.Sharing.yaml(&b)
+	}
 	if p.onGrid() {
 		line("interval", span(p.Interval))
 	}
@@ -103,6 +110,9 @@ func (p *Placement) yaml() string {
 func (p *Preemption) yaml() string {
 	if p.By == PreemptNone {
 		return p.By.String()
+	}
+	if l := p.Spare; l != nil {
+		return fmt.Sprintf("{by: %s, crossTeam: %t, spare: {label: %s, value: %s}}", p.By, p.CrossTeam, yamlx.Quote(l.Key), yamlx.Quote(l.Value))
 	}
 	return fmt.Sprintf("{by: %s, crossTeam: %t}", p.By, p.CrossTeam)
 }

@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/engine"
 	"github.com/escala-sched/escala/fact"
@@ -41,6 +42,8 @@ type run struct {
 	vain  int
 	fact  fact.Fact
 	again bool
+	// begun: the budgets were told.
+	begun bool
 }
 
 // jobState is what the world knows of a job.
@@ -50,10 +53,13 @@ type jobState struct {
 	// assigned is the time of the present start action, began of its confirmation,
 	// queued of the last entry into the queue.
 	assigned, began, queued workload.Time
-	milli                   int64
-	attempt, tasks          int32
-	speed                   int32
-	on, up, waits           bool
+	// signal is when it was told to stop, for cause.
+	signal         workload.Time
+	cause          fact.Cause
+	milli          int64
+	attempt, tasks int32
+	speed          int32
+	on, up, waits  bool
 }
 
 // Run simulates until every job is done, the options' cut, or the context's end
@@ -69,7 +75,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 }
 
 func newRun(o *Options) (*run, error) {
-	fill := engine.Defaults{Checkpoint: o.Assume.Checkpoint, RestartCost: o.Assume.RestartCost, Grace: o.Assume.Grace}
+	fill := engine.Defaults{Checkpoint: o.Assume.Checkpoint, RestartCost: o.Assume.RestartCost, Grace: o.Assume.Grace, StartLatency: o.Assume.StartLatency}
 	eng, err := engine.New(o.Cluster, o.Policy, fill)
 	if err != nil {
 		return nil, err
@@ -123,10 +129,42 @@ func (r *run) loop(ctx context.Context) error {
 			return nil
 		}
 		r.now = now
+		if err := r.begin(); err != nil {
+			return err
+		}
 		if err := r.instant(); err != nil {
 			return err
 		}
 	}
+}
+
+// begin tells the budgets before anything else happens.
+func (r *run) begin() error {
+	if r.begun || r.o.Policy.Sharing == nil {
+		return nil
+	}
+	r.begun = true
+	t := r.o.Budgets
+	if t == nil {
+		t = EqualBudgets(r.o.Workload)
+		r.res.Notes = append(r.res.Notes, "no budgets were given: the teams of the workload have equal shares")
+	}
+	r.fact = fact.Fact{Kind: fact.BudgetsChanged, At: r.now, Job: -1, Node: -1, Budgets: t, Epoch: r.o.Workload.Epoch}
+	return r.tell(&r.fact)
+}
+
+// EqualBudgets gives the teams of a workload equal shares, in the order in which
+// they first appear: what holds where no budgets are given.
+func EqualBudgets(w *workload.Workload) *budget.Tree {
+	var teams []string
+	seen := map[string]bool{}
+	for i := range w.Jobs {
+		if t := w.Jobs[i].Team; !seen[t] {
+			seen[t] = true
+			teams = append(teams, t)
+		}
+	}
+	return budget.Equal("equal", teams)
 }
 
 func (r *run) nextTime() workload.Time {
@@ -306,14 +344,20 @@ func (r *run) act(a *fact.Action) error {
 			r.events.push(event{at: r.now + r.o.Assume.StartLatency, kind: confirm, subject: a.Job, attempt: a.Attempt})
 			return nil
 		}
-		return r.begin(a.Job)
+		return r.confirm(a.Job)
 	case fact.Stop:
-		if g := r.fill.Fill(r.jobs[a.Job].Contract).Grace; g > 0 {
+		s := &r.state[a.Job]
+		s.signal, s.cause = r.now, causeOf(a)
+		g := r.fill.Fill(r.jobs[a.Job].Contract).Grace
+		if r.o.Policy.Sharing != nil {
+			g = a.Until - r.now
+		}
+		if g > 0 {
 			r.events.push(event{at: r.now + g, kind: stopped, subject: a.Job, attempt: a.Attempt})
 			return nil
 		}
 		r.again = true
-		return r.stop(a.Job, fact.CausePreempted)
+		return r.stop(a.Job, s.cause)
 	case fact.Refuse:
 		j := &r.res.Jobs[a.Job]
 		if j.State != Unstarted {
@@ -329,6 +373,21 @@ func (r *run) act(a *fact.Action) error {
 	return nil
 }
 
+// causeOf is why an action stops a run, as the fact that answers it says.
+func causeOf(a *fact.Action) fact.Cause {
+	switch a.Reason.Code {
+	case fact.DateCame:
+		return fact.CauseReservation
+	case fact.Drained:
+		return fact.CauseDrain
+	case fact.Idle:
+		return fact.CauseParked
+	case fact.Withdrawn:
+		return fact.CauseCancelled
+	}
+	return fact.CausePreempted
+}
+
 func (r *run) speedOn(n, node int32) int32 {
 	t := r.o.Cluster.Nodes[node].GPUType
 	for _, s := range r.jobs[n].Speed {
@@ -339,8 +398,8 @@ func (r *run) speedOn(n, node int32) int32 {
 	return 1000
 }
 
-// begin confirms a start and schedules the end of the run.
-func (r *run) begin(n int32) error {
+// confirm confirms a start and schedules the end of the run.
+func (r *run) confirm(n int32) error {
 	s, j := &r.state[n], &r.jobs[n]
 	s.began, s.up = r.now, true
 	res := &r.res.Jobs[n]
@@ -401,11 +460,11 @@ func (r *run) serve(x event) error {
 		}
 	case stopped:
 		if s := &r.state[n]; s.on && s.attempt == x.attempt {
-			return r.stop(n, fact.CausePreempted)
+			return r.stop(n, s.cause)
 		}
 	case confirm:
 		if s := &r.state[n]; s.on && s.attempt == x.attempt {
-			return r.begin(n)
+			return r.confirm(n)
 		}
 	case cancel:
 		if s := &r.state[n]; s.waits && s.attempt == 0 && r.res.Jobs[n].State == Unstarted {
@@ -459,6 +518,11 @@ func (r *run) stop(n int32, cause fact.Cause) error {
 	if cause == fact.CauseNodeFailure {
 		c.CheckpointOnStop = false // a dead node saves nothing any more
 	}
+	if c.CheckpointOnStop && s.up && cause != fact.CauseNodeFailure {
+		// From the request on it writes its state, which is no progress.
+		writing := min(r.now-s.signal, elapsed-restart)
+		done = s.work(j, elapsed-restart-writing)
+	}
 	before := s.kept
 	s.kept = min(engine.Kept(c, s.kept, s.kept+done), r.actual[n].Duration)
 	if r.vain++; s.kept > before {
@@ -482,7 +546,10 @@ func (r *run) stop(n int32, cause fact.Cause) error {
 	} else {
 		res.Preemptions++
 	}
-	if s.waits = true; s.up { // a start that did not come true is part of the wait
+	if j.Contract.NotResumable && s.up && cause != fact.CauseNodeFailure && cause != fact.CauseParked {
+		res.Finish, res.State, res.Outcome = r.now, Ended, workload.OutcomePreempted
+		r.ended++
+	} else if s.waits = true; s.up { // a start that did not come true is part of the wait
 		s.queued = r.now
 	}
 	r.fact = fact.Fact{Kind: fact.JobStopped, At: r.now, Job: n, Attempt: s.attempt, Node: -1, Cause: cause, Kept: s.kept, Lost: lost, Restart: restart}

@@ -104,6 +104,8 @@ type Contract struct {
 	RestartCost Span
 	// Grace is the time between the request to stop and the release of the GPUs.
 	Grace Span
+	// NotResumable: a stopped run is lost, and the job ends with it.
+	NotResumable bool
 }
 
 // Condition says which end of a job satisfies a dependency on it.

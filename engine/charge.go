@@ -1,0 +1,313 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/workload"
+)
+
+// began files a committed start: who is charged for it and until when it is safe.
+func (s *sharing) began(e *Engine, a *fact.Action, claimed bool) {
+	n := a.Job
+	j, c := &e.jobs[n], &s.jobs[n]
+	c.unallocated, c.began, c.until, c.deadline, c.open = a.Unallocated, a.At, 0, 0, false
+	c.rate = e.rateOf(n, j.milli, j.pool, j.tasks)
+	c.idle = 0
+	for i := range j.grants {
+		node := j.grants[i].Node
+		s.onNode[node] = append(s.onNode[node], n)
+	}
+	if a.Unallocated {
+		return
+	}
+	if !claimed {
+		s.take(e, n)
+		s.hold(c.leaf, j.milli)
+	}
+	c.inLoose, c.inSoft = true, true
+	if a.Until > a.At {
+		s.protect(n, a.Until)
+	}
+	if s.accounts != nil {
+		s.accounts.Commit(c.leaf, a.At, satProduct(c.rate, max(a.Until-a.At, 0)))
+	}
+	s.ends.push(protection{a.Until, n, j.attempt})
+}
+
+// protect makes a run safe until a time.
+func (s *sharing) protect(n int32, until workload.Time) {
+	c := &s.jobs[n]
+	s.ledger.Protect(c.leaf, c.rate, until)
+	c.until = until
+}
+
+func (s *sharing) unprotect(n int32) {
+	if c := &s.jobs[n]; c.until != 0 {
+		s.ledger.Unprotect(c.leaf, c.rate, c.until)
+	}
+}
+
+// take keeps the GPUs of an allocated start from those who look past unallocated
+// and unprotected work.
+func (s *sharing) take(e *Engine, n int32) {
+	j := &e.jobs[n]
+	e.takeFrom(s.loose[j.pool], j.grants, j.milli)
+	e.takeFrom(s.soft[j.pool], j.grants, j.milli)
+}
+
+// confirmed begins to charge a run that came true; its protection counts from then.
+func (s *sharing) confirmed(e *Engine, f *fact.Fact) {
+	n := f.Job
+	j, c := &e.jobs[n], &s.jobs[n]
+	s.ledger.Advance(f.At)
+	s.fill.Advance(f.At)
+	if j.state == stopping {
+		return
+	}
+	if c.unallocated {
+		if c.leaf != s.outside {
+			s.fill.Change(c.leaf, f.At, c.rate)
+			c.charged = true
+		}
+		return
+	}
+	if f.At > c.began && c.until > 0 {
+		late := f.At - c.began
+		s.unprotect(n)
+		s.protect(n, c.until+late)
+		s.ends.push(protection{c.until, n, j.attempt})
+	}
+	c.began = f.At
+	s.ledger.Change(c.leaf, f.At, c.rate)
+	c.charged = true
+}
+
+// discharge ends the charge of a run, at its stop action or its end.
+func (s *sharing) discharge(e *Engine, n int32, at workload.Time) {
+	j, c := &e.jobs[n], &s.jobs[n]
+	switch {
+	case !c.charged:
+	case c.unallocated:
+		s.fill.Change(c.leaf, at, -c.rate)
+	default:
+		s.ledger.Change(c.leaf, at, -c.rate)
+	}
+	if !c.unallocated && c.until > at {
+		s.unprotect(n)
+		if s.accounts != nil {
+			s.accounts.Refund(c.leaf, at, c.began, satProduct(c.rate, c.until-max(at, c.began)))
+		}
+	}
+	if c.draws {
+		s.accounts.Draw(c.leaf, at, -c.rate)
+		c.draws = false
+	}
+	if c.open {
+		s.leaves[c.leaf].open -= j.milli
+		c.open = false
+	}
+	if !c.unallocated {
+		s.hold(c.leaf, -j.milli)
+	}
+	c.charged = false
+	s.letGo(e, n)
+}
+
+// letGo gives the GPUs of a run to those who look past it.
+func (s *sharing) letGo(e *Engine, n int32) {
+	j, c := &e.jobs[n], &s.jobs[n]
+	if c.inLoose {
+		e.giveTo(s.loose[j.pool], j.grants, j.milli)
+	}
+	if c.inSoft {
+		e.giveTo(s.soft[j.pool], j.grants, j.milli)
+	}
+	c.inLoose, c.inSoft = false, false
+}
+
+// told files a committed stop: the run is charged no longer, and its GPUs are as
+// good as free for whoever waits for them.
+func (s *sharing) told(e *Engine, a *fact.Action) {
+	n := a.Job
+	c := &s.jobs[n]
+	allocated := !c.unallocated
+	c.deadline = max(a.Until, a.At)
+	s.discharge(e, n, a.At)
+	switch a.Reason.Code {
+	case fact.GaveWay, fact.DateCame:
+	default:
+		return
+	}
+	if !allocated {
+		return
+	}
+	c.stops++
+	c.mark = s.events
+	if every := s.pol.EvictEvery; every > 0 && every < workload.Never && a.Reason.Code == fact.GaveWay {
+		s.nextEvict = max(s.nextEvict, a.At) + every
+	}
+}
+
+// gone takes a run off when its GPUs are free, before they are given back.
+func (s *sharing) gone(e *Engine, n int32, at workload.Time) {
+	j, c := &e.jobs[n], &s.jobs[n]
+	if j.state != stopping {
+		s.discharge(e, n, at)
+	}
+	for i := range j.grants {
+		node := j.grants[i].Node
+		on := s.onNode[node]
+		k := slices.Index(on, n)
+		s.onNode[node] = append(on[:k], on[k+1:]...)
+	}
+	c.until, c.deadline = 0, 0
+	s.pending.all = true
+}
+
+// claimed keeps the whole place of a job that waits for its victims.
+func (s *sharing) claimed(e *Engine, a *fact.Action, cl *claim) {
+	n := a.Job
+	c := &s.jobs[n]
+	e.takeFrom(s.loose[cl.pool], cl.grants, cl.milli)
+	e.takeFrom(s.soft[cl.pool], cl.grants, cl.milli)
+	s.hold(c.leaf, cl.milli)
+	c.rate = e.rateOf(n, cl.milli, cl.pool, cl.tasks)
+	c.until = 0
+	if a.Until > a.At { // its start counts already: others must not be stopped on top
+		s.ledger.Advance(a.At)
+		s.protect(n, a.Until)
+	}
+}
+
+// unclaimed takes that back; kept tells that the job starts there.
+func (s *sharing) unclaimed(e *Engine, cl *claim, kept bool) {
+	n := cl.job
+	s.unprotect(n)
+	s.jobs[n].until = 0
+	if kept {
+		return
+	}
+	e.giveTo(s.loose[cl.pool], cl.grants, cl.milli)
+	e.giveTo(s.soft[cl.pool], cl.grants, cl.milli)
+	s.hold(s.jobs[n].leaf, -cl.milli)
+	s.pending.all = true
+}
+
+// uncharged makes a run unallocated.
+func (s *sharing) uncharged(e *Engine, a *fact.Action) {
+	n := a.Job
+	j, c := &e.jobs[n], &s.jobs[n]
+	if c.unallocated || j.state != starting && j.state != running {
+		return
+	}
+	confirmed := c.charged
+	s.discharge(e, n, a.At)
+	c.unallocated = true
+	if confirmed && c.leaf != s.outside {
+		s.fill.Change(c.leaf, a.At, c.rate)
+		c.charged = true
+	}
+	s.pending.all = true
+}
+
+// protection is a run whose safety ends at a time.
+type protection struct {
+	at      workload.Time
+	job     int32
+	attempt int32
+}
+
+// protections are a min-heap by time, then job.
+type protections []protection
+
+func (a protection) less(b protection) bool {
+	if a.at != b.at {
+		return a.at < b.at
+	}
+	return a.job < b.job
+}
+
+func (h *protections) push(p protection) {
+	*h = append(*h, p)
+	q := *h
+	i := len(q) - 1
+	for ; i > 0 && p.less(q[(i-1)/2]); i = (i - 1) / 2 {
+		q[i] = q[(i-1)/2]
+	}
+	q[i] = p
+}
+
+func (h *protections) pop() protection {
+	q := *h
+	top, last := q[0], len(q)-1
+	x := q[last]
+	q = q[:last]
+	*h = q
+	i := 0
+	for {
+		k := 2*i + 1
+		if k >= last {
+			break
+		}
+		if k+1 < last && q[k+1].less(q[k]) {
+			k++
+		}
+		if !q[k].less(x) {
+			break
+		}
+		q[i] = q[k]
+		i = k
+	}
+	if last > 0 {
+		q[i] = x
+	}
+	return top
+}
+
+// current tells whether a protection is that of the job's present run.
+func (s *sharing) current(e *Engine, p *protection) bool {
+	j, c := &e.jobs[p.job], &s.jobs[p.job]
+	return (j.state == running || j.state == starting) && j.attempt == p.attempt && !c.unallocated && !c.open && c.until <= p.at
+}
+
+// expire ends the protections that are over: what they covered may give way.
+func (s *sharing) expire(e *Engine, now workload.Time) {
+	s.ledger.Advance(now)
+	s.fill.Advance(now)
+	for len(s.ends) > 0 && s.ends[0].at <= now {
+		p := s.ends.pop()
+		if !s.current(e, &p) {
+			continue
+		}
+		j, c := &e.jobs[p.job], &s.jobs[p.job]
+		c.open = true
+		s.leaves[c.leaf].open += j.milli
+		if c.inSoft {
+			e.giveTo(s.soft[j.pool], j.grants, j.milli)
+			c.inSoft = false
+		}
+		if s.accounts != nil {
+			s.accounts.Draw(c.leaf, p.at, c.rate)
+			c.draws = true
+		}
+		s.pending.all, s.pending.swaps, e.dirty = true, true, true
+	}
+}
+
+// nextEnd is when the next protection ends, [workload.Never] if none does.
+func (s *sharing) nextEnd(e *Engine) workload.Time {
+	for len(s.ends) > 0 {
+		if s.current(e, &s.ends[0]) {
+			return s.ends[0].at
+		}
+		s.ends.pop()
+	}
+	return workload.Never
+}
+
+func satProduct(rate int64, d workload.Span) int64 { return area(rate, d) }
+
+// available GPUs of a place in an index that looks past some work.
+func maskOf(f *cluster.Free, l *cluster.Layout, node int32) uint64 { return f.Mask(l.Local[node]) }

@@ -1,0 +1,540 @@
+package engine
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/place"
+	"github.com/escala-sched/escala/workload"
+)
+
+// option is a node that could be cleared, with what that takes.
+type option struct {
+	node     int32
+	from, to int // its victims in the scratch list
+	price    int64
+}
+
+// makeRoom looks for work that has to stop so that a job fits, decides the stops
+// and holds the place. Unallocated work goes first: allocated is looked at only
+// where that is not enough. It refuses by counting before it searches.
+func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, span workload.Span, allocated bool) bool {
+	s := e.sharing
+	w := claimant{job: n, leaf: c.leaf, milli: shape.Milli}
+	s.mayAt++
+	for k, pool := range shape.Pools {
+		w.more = area(e.rateOf(n, shape.Milli, pool, 0), span)
+		base := s.loose[pool]
+		if allocated {
+			base = s.soft[pool]
+		}
+		if !e.placer.FitsIn(base, shape, k) {
+			continue
+		}
+		if allocated && !e.enoughOpen(d, c, shape, &w, pool) {
+			continue
+		}
+		e.victimSets++
+		if e.clear(d, c, shape, k, &w, span, allocated) {
+			return true
+		}
+	}
+	return false
+}
+
+// enoughOpen is the counting bound for stopping allocated work: what the guard lets
+// the claimant have, wherever it runs.
+func (e *Engine) enoughOpen(d *decision, c *class, shape *place.Shape, w *claimant, pool int32) bool {
+	s := e.sharing
+	if !s.maySwap(d.now) {
+		c.reason = fact.Reason{Code: fact.RateLimited, For: none, Until: max(s.nextEvict, 0)}
+		return false
+	}
+	could := s.loose[pool].Milli()
+	open := false
+	for l := range s.leaves[:s.outside] {
+		if o := s.leaves[l].open; o > 0 {
+			open = true
+			if e.mayStop(w, int32(l)) {
+				could += o
+			}
+		}
+	}
+	if could >= shape.Milli {
+		return true
+	}
+	if open {
+		c.reason = fact.Reason{Code: fact.GuardOff, For: none}
+	}
+	return false
+}
+
+// clear finds the cheapest place in one pool and decides to clear it.
+func (e *Engine) clear(d *decision, c *class, shape *place.Shape, k int, w *claimant, span workload.Span, allocated bool) bool {
+	s := e.sharing
+	pool := shape.Pools[k]
+	var set []victim
+	var hold []cluster.Grant
+	ok := false
+	switch cut := shape.Cut(k); {
+	case e.layout.Counted():
+		set, ok = e.clearCount(d, c, shape, w, span, allocated)
+	case shape.OnOneNode():
+		set, hold, ok = e.clearNode(d, shape, k, w, allocated)
+	default:
+		if shape.Plain() && 2*cut.GPUs > e.layout.Pools[pool].MaxGPUs && cut.Rest == 0 {
+			set, ok = e.clearNodes(d, shape, k, w, allocated)
+		} else {
+			set, ok = e.clearAny(d, shape, k, w, allocated)
+		}
+	}
+	if !ok {
+		return false
+	}
+	sum, small := e.kills(w, set)
+	if !small {
+		c.reason = fact.Reason{Code: fact.OverKill, For: none, Have: devices(sum), Want: devices(s.pol.OverKill * w.milli)}
+		return false
+	}
+	if !e.fair(w, set) {
+		c.reason = fact.Reason{Code: fact.GuardOff, For: none}
+		return false
+	}
+	if !e.layout.Counted() && hold == nil {
+		t := e.without(pool, set)
+		from := len(d.arena)
+		if d.arena, ok = e.placer.PlaceIn(t, shape, k, d.arena); !ok {
+			d.arena = d.arena[:from]
+			return false
+		}
+		hold = d.arena[from:len(d.arena):len(d.arena)]
+	}
+	debug := s.isDebug(c)
+	for i := range set {
+		wait := s.pol.CheckpointWait
+		if debug {
+			wait = 0
+		}
+		e.stopFor(d, set[i].job, w.job, fact.Reason{Code: fact.GaveWay, For: w.job}, wait)
+	}
+	e.holdFor(d, shape, w.job, hold, d.now+span, fact.Reason{Code: fact.Leaving, For: firstOf(set), Want: int32(len(set))})
+	return true
+}
+
+func firstOf(set []victim) int32 {
+	if len(set) == 0 {
+		return none
+	}
+	return set[0].job
+}
+
+// holdFor keeps a place for a job until who is there has gone.
+func (e *Engine) holdFor(d *decision, shape *place.Shape, n int32, hold []cluster.Grant, until workload.Time, why fact.Reason) {
+	a := fact.Action{Do: fact.Hold, Job: n, Attempt: e.jobs[n].attempt + 1, For: none, Count: devices(shape.Milli), Milli: shape.Milli,
+		At: d.now, Until: until, Place: hold, Reason: why}
+	if shape.Need.Tasks > 0 && e.jobs[n].spec.Need.MaxTasks > 0 {
+		a.Tasks = shape.Need.Tasks
+	}
+	d.actions = append(d.actions, a)
+	d.again = true
+}
+
+// price is what stopping a run costs: allocated and unallocated work apart.
+func (e *Engine) priceOf(v int32, now workload.Time) victim {
+	j := &e.jobs[v]
+	x := victim{job: v, since: j.since}
+	if lost := e.lost(j, now); e.sharing.jobs[v].unallocated {
+		x.lost = lost
+	} else {
+		x.key = lost
+		if !resumable(j) {
+			x.last = 1 // among equals it goes last: its run is lost for good
+		}
+	}
+	x.allocated = !e.sharing.jobs[v].unallocated
+	return x
+}
+
+// setCost is the price of a set (SEMANTICS 26), compared field by field.
+type setCost struct {
+	allocated, final, lost int64
+	count, excess          int32
+	since                  workload.Time // latest start, larger is better
+	last                   int32         // last submitted, larger is better
+}
+
+func (a *setCost) add(v *victim) {
+	a.allocated += v.key
+	a.final += int64(v.last)
+	a.lost += v.lost
+	a.count++
+	a.since = max(a.since, v.since)
+	a.last = max(a.last, v.job)
+}
+
+func (a *setCost) less(b *setCost) bool {
+	switch {
+	case a.allocated != b.allocated:
+		return a.allocated < b.allocated
+	case a.final != b.final:
+		return a.final < b.final
+	case a.lost != b.lost:
+		return a.lost < b.lost
+	case a.count != b.count:
+		return a.count < b.count
+	case a.excess != b.excess:
+		return a.excess < b.excess
+	case a.since != b.since:
+		return a.since > b.since
+	}
+	return a.last > b.last
+}
+
+// exactUpTo is the number of candidates on a node up to which every set is looked at.
+const exactUpTo = 16
+
+// clearNode clears GPUs of one node at the least price. Exact up to 16 candidates a
+// node; with more, the cheapest ones come in question.
+func (e *Engine) clearNode(d *decision, shape *place.Shape, k int, w *claimant, allocated bool) (set []victim, hold []cluster.Grant, ok bool) {
+	s := e.sharing
+	pool := shape.Pools[k]
+	f, base := e.frees[pool], s.loose[pool]
+	if allocated {
+		base = s.soft[pool]
+	}
+	g := shape.Cut(k).GPUs
+	limit := int64(1) << 62
+	if s.pol.OverKill > 0 && w.milli <= s.pol.OverKillGPUs*1000 {
+		limit = s.pol.OverKill * w.milli
+	}
+	for i := range s.bars {
+		s.barOn[s.bars[i].Node] |= s.bars[i].GPUs
+	}
+	var best setCost
+	bestNode := none
+	var bestAvail uint64
+	for free := g; free <= e.layout.Pools[pool].MaxGPUs; free++ {
+		if base.CountWith(free) == 0 {
+			continue
+		}
+		for at := base.NextWith(free, 0); at >= 0; at = base.NextWith(free, at+1) {
+			node := e.layout.Pools[pool].Nodes[at]
+			cand, avail := e.candidatesOn(w, node, pool, s.barOn[node], allocated, d.now)
+			if cost, chosen, ok := e.cheapest(cand, node, avail, g, s.barOn[node], limit); ok && (bestNode == none || cost.less(&best)) {
+				best, bestNode, bestAvail = cost, node, avail
+				set = append(set[:0], chosen...)
+				if cost.count == 0 {
+					break // nobody has to go: it only waits for those who leave
+				}
+			}
+		}
+	}
+	for i := range s.bars {
+		s.barOn[s.bars[i].Node] = 0
+	}
+	if bestNode == none {
+		return nil, nil, false
+	}
+	// What is free now first, then what is being left, then what the victims have.
+	at := e.layout.Local[bestNode]
+	now := f.Mask(at) & bestAvail
+	pick := place.Lowest(now, min(g, count(now)))
+	if lack := g - count(pick); lack > 0 {
+		left := bestAvail &^ now
+		pick |= place.Lowest(left, min(lack, count(left)))
+	}
+	for i := 0; i < len(set) && count(pick) < g; i++ {
+		m := gpusOn(e.jobs[set[i].job].grants, bestNode) &^ barredOn(s.bars, bestNode) &^ pick
+		pick |= place.Lowest(m, min(g-count(pick), count(m)))
+	}
+	from := len(d.arena)
+	d.arena = append(d.arena, cluster.WholeGrant(bestNode, pick))
+	return set, d.arena[from : from+1 : from+1], true
+}
+
+// candidatesOn lists who may have to go on a node, and the GPUs there that are free
+// or being left already and not barred.
+func (e *Engine) candidatesOn(w *claimant, node, pool int32, barred uint64, allocated bool, now workload.Time) (cand []victim, avail uint64) {
+	s := e.sharing
+	avail = s.loose[pool].Mask(e.layout.Local[node])
+	cand = e.victims[:0]
+	for _, v := range s.onNode[node] {
+		j := &e.jobs[v]
+		if s.jobs[v].unallocated && (j.state == running || j.state == starting) && !j.leaving {
+			avail &^= gpusOn(j.grants, node)
+		}
+		if e.givesWay(w, v, allocated) {
+			cand = append(cand, e.priceOf(v, now))
+		}
+	}
+	e.victims = cand
+	return cand, avail &^ barred
+}
+
+// gpusOn is the set of whole GPUs of a node in a place.
+func gpusOn(gs []cluster.Grant, node int32) (m uint64) {
+	for i := range gs {
+		if gs[i].Node == node && gs[i].Milli == 1000 {
+			m |= gs[i].GPUs
+		}
+	}
+	return m
+}
+
+// cheapest finds the cheapest candidates that together with avail make g GPUs of a
+// node, none of whom could be spared. Their capacity in all is at most limit.
+func (e *Engine) cheapest(cand []victim, node int32, avail uint64, g int32, barred uint64, limit int64) (best setCost, chosen []victim, ok bool) {
+	need := g - count(avail)
+	if need <= 0 {
+		return setCost{}, nil, true
+	}
+	if len(cand) > exactUpTo {
+		e.sortPriced(cand)
+		cand = cand[:exactUpTo]
+	}
+	var frees [exactUpTo]int32
+	var all int32
+	for i := range cand {
+		frees[i] = count(gpusOn(e.jobs[cand[i].job].grants, node) &^ barred)
+		all += frees[i]
+	}
+	if all < need {
+		return best, nil, false
+	}
+	bestSet := uint32(0)
+	for set := uint32(1); set < 1<<len(cand); set++ {
+		var cost setCost
+		var got int32
+		var milli int64
+		least := int32(cluster.MaxGPUsPerNode)
+		for m := set; m != 0; m &= m - 1 {
+			i := bits.TrailingZeros32(m)
+			cost.add(&cand[i])
+			got += frees[i]
+			least = min(least, frees[i])
+			milli += e.jobs[cand[i].job].milli
+		}
+		if got < need || got-least >= need || milli > limit {
+			continue // not enough, or one could be spared
+		}
+		if cost.excess = got - need; !ok || cost.less(&best) {
+			best, bestSet, ok = cost, set, true
+		}
+	}
+	for m := bestSet; m != 0; m &= m - 1 {
+		chosen = append(chosen, cand[bits.TrailingZeros32(m)])
+	}
+	return best, chosen, ok
+}
+
+// sortPriced puts those who go first in front.
+func (e *Engine) sortPriced(v []victim) {
+	slices.SortFunc(v, func(a, b victim) int {
+		return cmp.Or(cmp.Compare(b2i(a.allocated), b2i(b.allocated)), cmp.Compare(a.key, b.key), cmp.Compare(a.last, b.last), cmp.Compare(a.lost, b.lost),
+			cmp.Compare(b.since, a.since), cmp.Compare(b.job, a.job))
+	})
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// everybody lists all in a pool that may have to go, cheapest first.
+func (e *Engine) everybody(w *claimant, pool int32, allocated bool, now workload.Time) []victim {
+	out := e.victims[:0]
+	for _, v := range e.pools[pool].running {
+		if e.givesWay(w, v, allocated) {
+			out = append(out, e.priceOf(v, now))
+		}
+	}
+	e.victims = out
+	e.sortPriced(out)
+	return out
+}
+
+// clearCount makes room on a cluster without nodes.
+func (e *Engine) clearCount(d *decision, c *class, shape *place.Shape, w *claimant, span workload.Span, allocated bool) ([]victim, bool) {
+	s := e.sharing
+	if !e.roomBesideDates(d, shape.Pools[0], c, w.job, span, false) {
+		return nil, false
+	}
+	cand := e.everybody(w, shape.Pools[0], allocated, d.now)
+	// Free, or being left and not claimed: what is loose less what unallocated work has.
+	have := s.loose[0].Milli()
+	for _, v := range e.pools[0].running {
+		if j := &e.jobs[v]; s.jobs[v].unallocated && (j.state == running || j.state == starting) && !j.leaving {
+			have -= j.milli
+		}
+	}
+	need := shape.Milli - have
+	got, n := int64(0), 0
+	for n < len(cand) && got < need {
+		got += e.jobs[cand[n].job].milli
+		n++
+	}
+	if got < need {
+		return nil, false
+	}
+	set := slices.Clone(cand[:n])
+	for i := len(set) - 1; i >= 0; i-- {
+		if m := e.jobs[set[i].job].milli; got-m >= need {
+			got -= m
+			set = slices.Delete(set, i, i+1)
+		}
+	}
+	return set, true
+}
+
+// without fills a scratch index with a pool in which the victims are gone, and
+// nobody else: what is free, what is being left, what the victims have, less what is barred.
+func (e *Engine) without(pool int32, set []victim) *cluster.Free {
+	s := e.sharing
+	t := e.scratchOf(pool)
+	t.CopyFrom(s.loose[pool])
+	for _, v := range e.pools[pool].running {
+		if j := &e.jobs[v]; s.jobs[v].unallocated && (j.state == running || j.state == starting) && !j.leaving &&
+			!slices.ContainsFunc(set, func(x victim) bool { return x.job == v }) {
+			t.Take(j.grants)
+		}
+	}
+	for i := range set {
+		if c := &s.jobs[set[i].job]; !c.unallocated {
+			t.Give(e.jobs[set[i].job].grants)
+		}
+	}
+	for i := range s.bars {
+		g := &s.bars[i]
+		if e.layout.PoolOf[g.Node] != pool {
+			continue
+		}
+		if m := g.GPUs & t.Mask(e.layout.Local[g.Node]); m != 0 {
+			t.Take([]cluster.Grant{cluster.WholeGrant(g.Node, m)})
+		}
+	}
+	return t
+}
+
+// clearAny lets victims go one by one, the cheapest first, until the shape fits,
+// then spares those that are not needed, the dearest first.
+func (e *Engine) clearAny(d *decision, shape *place.Shape, k int, w *claimant, allocated bool) ([]victim, bool) {
+	pool := shape.Pools[k]
+	cand := slices.Clone(e.everybody(w, pool, allocated, d.now))
+	t := e.without(pool, cand)
+	if !e.placer.FitsIn(t, shape, k) {
+		return nil, false
+	}
+	t = e.without(pool, nil)
+	n := 0
+	for !e.placer.FitsIn(t, shape, k) {
+		t.Give(e.jobs[cand[n].job].grants)
+		n++
+	}
+	return e.spare(t, shape, k, cand[:n]), true
+}
+
+// spare takes victims off a set that fits without them. What is barred of their
+// GPUs was given to t with the rest, so it is looked at once more in the end.
+func (e *Engine) spare(t *cluster.Free, shape *place.Shape, k int, set []victim) []victim {
+	for i := len(set) - 1; i >= 0; i-- {
+		g := e.jobs[set[i].job].grants
+		t.Take(g)
+		if e.placer.FitsIn(t, shape, k) {
+			set = slices.Delete(set, i, i+1)
+		} else {
+			t.Give(g)
+		}
+	}
+	return set
+}
+
+// clearNodes clears as many nodes as a gang has tasks: node after node the one that
+// adds least to the price of the set, a gang that is stopped already costing nothing
+// more. Two ways to price a gang on one of its nodes are tried, in full and by node;
+// the cheaper set wins, less whom it can spare.
+func (e *Engine) clearNodes(d *decision, shape *place.Shape, k int, w *claimant, allocated bool) ([]victim, bool) {
+	s := e.sharing
+	pool := shape.Pools[k]
+	base := s.loose[pool]
+	if allocated {
+		base = s.soft[pool]
+	}
+	cut := shape.Cut(k)
+	for i := range s.bars {
+		s.barOn[s.bars[i].Node] |= s.bars[i].GPUs
+	}
+	var all []victim
+	opts := s.options[:0]
+	for free := cut.GPUs; free <= e.layout.Pools[pool].MaxGPUs; free++ {
+		for at := base.NextWith(free, 0); at >= 0; at = base.NextWith(free, at+1) {
+			node := e.layout.Pools[pool].Nodes[at]
+			cand, avail := e.candidatesOn(w, node, pool, s.barOn[node], allocated, d.now)
+			if _, chosen, ok := e.cheapest(cand, node, avail, cut.GPUs, s.barOn[node], 1<<62); ok {
+				opts = append(opts, option{node: node, from: len(all), to: len(all) + len(chosen)})
+				all = append(all, chosen...)
+			}
+		}
+	}
+	s.options = opts
+	for i := range s.bars {
+		s.barOn[s.bars[i].Node] = 0
+	}
+	if int32(len(opts)) < cut.Tasks {
+		return nil, false
+	}
+	var best []victim
+	var bestCost setCost
+	for _, byNode := range [...]bool{false, true} {
+		set, cost := e.pickNodes(opts, all, cut.Tasks, byNode)
+		if best == nil || cost.less(&bestCost) {
+			best, bestCost = set, cost
+		}
+	}
+	return best, true
+}
+
+// pickNodes picks that many options greedily and returns their victims.
+func (e *Engine) pickNodes(opts []option, all []victim, tasks int32, byNode bool) (set []victim, cost setCost) {
+	gone := map[int32]bool{}
+	used := make([]bool, len(opts))
+	set = []victim{}
+	for range tasks {
+		best, bestPrice := -1, setCost{}
+		for i := range opts {
+			if used[i] {
+				continue
+			}
+			var p setCost
+			for _, v := range all[opts[i].from:opts[i].to] {
+				if gone[v.job] {
+					continue
+				}
+				if byNode {
+					on := int64(max(len(e.jobs[v.job].grants), 1))
+					v.key, v.lost = v.key/on, v.lost/on
+				}
+				p.add(&v)
+			}
+			if best < 0 || p.less(&bestPrice) {
+				best, bestPrice = i, p
+			}
+		}
+		used[best] = true
+		for _, v := range all[opts[best].from:opts[best].to] {
+			if !gone[v.job] {
+				gone[v.job] = true
+				set = append(set, v)
+				cost.add(&v)
+			}
+		}
+	}
+	return set, cost
+}
+
+// resumable tells whether a stopped job goes on where it was.
+func resumable(j *job) bool { return !j.spec.Contract.NotResumable }

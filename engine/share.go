@@ -1,0 +1,573 @@
+package engine
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/escala-sched/escala/budget"
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/place"
+	"github.com/escala-sched/escala/workload"
+)
+
+// startUsage is what a start counts in the decision that makes it, per GPU.
+const startUsage = workload.Minute
+
+// enter and leave file a class with waiting jobs under its leaf.
+func (s *sharing) enter(e *Engine, ci int32) {
+	c := &e.classes[ci]
+	list := s.list(c)
+	c.inLeaf = int32(len(*list))
+	*list = append(*list, ci)
+}
+
+func (s *sharing) leave(e *Engine, ci int32) {
+	c := &e.classes[ci]
+	list := s.list(c)
+	last := len(*list) - 1
+	moved := (*list)[last]
+	(*list)[c.inLeaf] = moved
+	e.classes[moved].inLeaf = c.inLeaf
+	*list = (*list)[:last]
+}
+
+func (s *sharing) list(c *class) *[]int32 {
+	if c.fill {
+		return &s.leaves[c.leaf].fill
+	}
+	return &s.leaves[c.leaf].work
+}
+
+// queued takes in that a job joined its class; true if that can change anything.
+func (s *sharing) queued(e *Engine, ci int32) bool {
+	c := &e.classes[ci]
+	if !c.fill {
+		s.waitingWork++
+	}
+	if c.n > 1 {
+		return false
+	}
+	s.pending.fresh = append(s.pending.fresh, ci)
+	return true
+}
+
+// tick moves the grid on; true if shares have drifted since and that matters.
+func (s *sharing) tick(now workload.Time) {
+	g := now - now%s.pol.Interval
+	if g > s.grid {
+		if s.grid = g; s.waitingWork > 0 {
+			s.pending.all, s.pending.swaps = true, true
+		}
+	}
+}
+
+// decide settles what the decision looks at and takes it. Until its actions are
+// committed, another call looks at the same; broken off, it goes on with the rest.
+func (s *sharing) decide(e *Engine, d *decision) {
+	p := &s.present
+	if e.uncommitted == 0 {
+		p.all, p.swaps, p.fresh = false, false, p.fresh[:0]
+	}
+	p.all, p.swaps = p.all || s.pending.all, p.swaps || s.pending.swaps
+	p.fresh = append(p.fresh, s.pending.fresh...)
+	s.pending = scope{fresh: s.pending.fresh[:0]}
+	for _, ci := range p.fresh {
+		e.classes[ci].fresh = true
+	}
+	e.share(d)
+	for _, ci := range p.fresh {
+		e.classes[ci].fresh = false
+	}
+	if d.again {
+		s.pending.all, s.pending.swaps = p.all, p.swaps
+		s.pending.fresh = append(s.pending.fresh, p.fresh...)
+	}
+}
+
+// share decides under a policy of budgets and contracts.
+func (e *Engine) share(d *decision) {
+	s := e.sharing
+	s.stamp++
+	p := &s.present
+	if !p.all && !p.swaps && len(p.fresh) == 0 {
+		e.wakeShared(d)
+		return
+	}
+	if p.swaps || p.all {
+		e.retire(d)
+	}
+	if e.spend(d); d.again {
+		return
+	}
+	if !e.serveDates(d) {
+		for _, class := range [...]budget.Standing{budget.Entitled, budget.Served, budget.Spent} {
+			if !e.walkWork(d, class) {
+				break
+			}
+		}
+		if !d.again {
+			e.walkFill(d)
+		}
+	}
+	s.walk.begin()
+	s.walk.forget()
+	if !d.again {
+		e.wakeShared(d)
+	}
+}
+
+// used is the usage of a node at the grid time.
+func (s *sharing) used(n int32) int64 {
+	u := &s.usage[n]
+	if u.stamp != s.stamp {
+		u.stamp, u.charged = s.stamp, s.ledger.Usage(n, s.grid)
+	}
+	return u.charged
+}
+
+// filled is the unallocated time a node had.
+func (s *sharing) filled(n int32) int64 { return s.fill.Charged(n, s.grid) }
+
+// stands is the standing of a leaf at the grid time.
+func (s *sharing) stands(leaf int32) budget.Standing {
+	if leaf == s.outside {
+		return budget.Served
+	}
+	u := &s.usage[leaf]
+	if u.stood != s.stamp {
+		u.stood, u.standing = s.stamp, s.ledger.Standing(leaf, s.grid)
+	}
+	return u.standing
+}
+
+// walkWork goes through the charged work of the leaves of one standing; false if
+// the decision is to be committed before it goes on.
+func (e *Engine) walkWork(d *decision, standing budget.Standing) bool {
+	s, w := e.sharing, &e.sharing.walk
+	w.begin()
+	some := false
+	add := func(l int32, ci int32) {
+		c := &e.classes[ci]
+		if e.worthTrying(c) {
+			w.add(l, ci)
+			some = true
+		}
+	}
+	if !s.present.all {
+		for _, ci := range s.present.fresh {
+			if c := &e.classes[ci]; c.n > 0 && !c.fill && s.stands(c.leaf) == standing {
+				add(c.leaf, ci)
+			}
+		}
+	} else if s.waitingWork > 0 {
+		for l := range s.leaves {
+			if work := s.leaves[l].work; len(work) > 0 && s.stands(int32(l)) == standing {
+				for _, ci := range work {
+					add(int32(l), ci)
+				}
+			}
+		}
+	}
+	if !some {
+		return true
+	}
+	e.build(w, s.used)
+	for {
+		l, ci, ok := w.next()
+		if !ok {
+			return true
+		}
+		c := &e.classes[ci]
+		n := c.cur
+		again, started := false, int64(0)
+		switch e.tryWork(d, ci, n) {
+		case tookPlace:
+			d.touched = append(d.touched, ci)
+			again = e.moveOn(d, ci, n)
+			started = c.shape.Milli * startUsage
+		case madeRoom:
+			d.again = true
+			return false
+		default:
+			d.pass(n)
+		}
+		e.step(w, l, again, started, s.used)
+	}
+}
+
+// worthTrying refuses by counting: free GPUs, then those that work which may be
+// stopped would free, then a date.
+func (e *Engine) worthTrying(c *class) bool {
+	s := e.sharing
+	shape := smallest(c.shape)
+	for k, p := range shape.Pools {
+		if e.placer.MayFit(e.frees[p], shape, k) || e.placer.MayFit(s.loose[p], shape, k) {
+			return true
+		}
+		if (s.present.swaps || c.fresh) && e.placer.MayFit(s.soft[p], shape, k) {
+			return true
+		}
+	}
+	if s.mayDate(e, c) {
+		return true
+	}
+	c.reason = fact.Reason{For: none}
+	return false
+}
+
+// outcome is what came of trying a job.
+type outcome uint8
+
+const (
+	refusedNow outcome = iota
+	tookPlace
+	madeRoom
+)
+
+// tryWork starts a job that is charged, makes room for it, or gives it a date.
+func (e *Engine) tryWork(d *decision, ci, n int32) outcome {
+	s := e.sharing
+	c := &e.classes[ci]
+	span, ok := e.pays(d, c, n)
+	if !ok {
+		return refusedNow
+	}
+	e.keepOff(d, c, n, span)
+	if e.placeShared(d, c, n, span, false) {
+		return tookPlace
+	}
+	c.reason = fact.Reason{For: none}
+	shape := smallest(c.shape)
+	if e.makeRoom(d, c, shape, n, span, false) {
+		return madeRoom
+	}
+	if s.present.swaps || c.fresh {
+		if e.makeRoom(d, c, shape, n, span, true) {
+			return madeRoom
+		}
+	}
+	e.giveDate(d, c, shape, n, span)
+	return refusedNow
+}
+
+// pays asks the hard budgets; false if the job has to wait, or may run unallocated
+// only. span is the protection that they pay for.
+func (e *Engine) pays(d *decision, c *class, n int32) (span workload.Span, ok bool) {
+	s := e.sharing
+	if s.accounts == nil || c.leaf == s.outside {
+		return c.span, true
+	}
+	pool := int32(0)
+	if len(c.shape.Pools) > 0 {
+		pool = c.shape.Pools[0]
+	}
+	a := s.accounts.Ask(c.leaf, d.now, e.rateOf(n, c.shape.Milli, pool, 0), c.span)
+	if a.OK {
+		return c.span, true
+	}
+	const hour = 1000 * int64(workload.Hour)
+	c.reason = fact.Reason{Code: fact.BudgetShort, For: none, Have: int32(max(a.Left, 0) / hour), Want: int32((a.Need + hour - 1) / hour)}
+	d.wake = min(d.wake, s.accounts.Next(c.leaf, d.now))
+	switch a.Rule {
+	case budget.Truncate:
+		return a.MinRuntime, a.MinRuntime > 0
+	case budget.RunUnallocated:
+		s.fillers = append(s.fillers, c.self)
+	}
+	return 0, false
+}
+
+// placeShared starts a job on what is free and not kept from it.
+func (e *Engine) placeShared(d *decision, c *class, n int32, span workload.Span, fill bool) bool {
+	if sizes := c.shape.Rigid(); sizes != nil {
+		elastic := c.shape
+		defer func() { c.shape = elastic }()
+		for _, z := range sizes {
+			c.shape = z
+			if e.placeSized(d, c, n, z.Need.Tasks, span, fill) {
+				return true
+			}
+		}
+		return false
+	}
+	return e.placeSized(d, c, n, 0, span, fill)
+}
+
+func (e *Engine) placeSized(d *decision, c *class, n, tasks int32, span workload.Span, fill bool) bool {
+	s := e.sharing
+	for k, pool := range c.shape.Pools {
+		f := e.frees[pool]
+		if !e.placer.MayFit(f, c.shape, k) {
+			continue
+		}
+		if e.layout.Counted() {
+			if f.Milli() < c.shape.Milli || !e.roomBesideDates(d, pool, c, n, span, fill) {
+				continue
+			}
+			e.startShared(d, c, n, pool, len(d.arena), tasks, span, fill)
+			return true
+		}
+		veil := s.veil[:0]
+		for i := range s.bars {
+			g := &s.bars[i]
+			if e.layout.PoolOf[g.Node] != pool {
+				continue
+			}
+			if now := g.GPUs & f.Mask(e.layout.Local[g.Node]); now != 0 {
+				veil = append(veil, cluster.WholeGrant(g.Node, now))
+			}
+		}
+		s.veil = veil
+		from := len(d.arena)
+		var ok bool
+		if len(veil) > 0 {
+			f.Take(veil)
+			d.arena, ok = e.placer.PlaceIn(f, c.shape, k, d.arena)
+			f.Give(veil)
+		} else {
+			d.arena, ok = e.placer.PlaceIn(f, c.shape, k, d.arena)
+		}
+		if ok {
+			e.startShared(d, c, n, pool, from, tasks, span, fill)
+			return true
+		}
+	}
+	return false
+}
+
+// startShared decides a start on the grants at the end of the arena.
+func (e *Engine) startShared(d *decision, c *class, n, pool int32, from int, tasks int32, span workload.Span, fill bool) {
+	s := e.sharing
+	reason := fact.Reason{Code: fact.InOrder, For: none}
+	switch {
+	case fill:
+		reason.Code = fact.Fill
+	case e.jobs[n].promised != 0 && e.jobs[n].promised <= d.now:
+		reason = fact.Reason{Code: fact.Promised, For: none, Until: e.jobs[n].promised}
+	case d.passed != none:
+		reason = fact.Reason{Code: fact.Skipped, For: d.passed}
+	}
+	if x := e.crosses(d.arena[from:], n); x != nil {
+		reason = fact.Reason{Code: fact.ProtectionEnds, For: x.job, Until: x.at}
+	}
+	e.start(d, c, n, pool, from, tasks, reason)
+	a := &d.actions[len(d.actions)-1]
+	a.Unallocated = fill
+	if !fill {
+		a.Until = d.now + span
+		d.undo[len(d.undo)-1].looked = true
+		e.takeFrom(s.loose[pool], d.arena[from:len(d.arena)], c.shape.Milli)
+		e.takeFrom(s.soft[pool], d.arena[from:len(d.arena)], c.shape.Milli)
+	}
+}
+
+// keepOff lists what a class may not use: debug nodes, unless it is debug work, and
+// what is reserved for others before its protection would be over (contract backfill).
+func (e *Engine) keepOff(d *decision, c *class, n int32, span workload.Span) {
+	s := e.sharing
+	s.bars = s.bars[:0]
+	if e.layout.Counted() {
+		return
+	}
+	if s.nDebug > 0 && !c.fill && span > 0 && !s.isDebug(c) {
+		for i := range e.layout.Pools {
+			nodes := e.layout.Pools[i].Nodes
+			for k := len(nodes) - 1; k >= 0 && s.debug[nodes[k]]; k-- {
+				s.bars = append(s.bars, cluster.WholeGrant(nodes[k], uint64(1)<<e.layout.Spec.Nodes[nodes[k]].GPUs-1))
+			}
+		}
+	}
+	for i := range s.dates {
+		if x := &s.dates[i]; x.job != n && !e.overBy(d, x.at, span) {
+			s.bars = append(s.bars, x.grants...)
+		}
+	}
+}
+
+// overBy tells whether a run that starts now is sure to be gone by a date.
+func (e *Engine) overBy(d *decision, date workload.Time, span workload.Span) bool {
+	p := e.sharing.pol
+	grace := p.GraceAllocated
+	if span == 0 {
+		grace = p.GraceUnallocated
+	}
+	return d.now+e.defaults.StartLatency+span+grace <= date
+}
+
+// walkFill fills what is left with unallocated work.
+func (e *Engine) walkFill(d *decision) {
+	s, w := e.sharing, &e.sharing.walk
+	fillers := s.fillers
+	s.fillers = s.fillers[:0]
+	free := false
+	for _, f := range e.frees {
+		free = free || f.Milli() > 0
+	}
+	if !free && !e.coresOnly {
+		return
+	}
+	w.begin()
+	some := false
+	add := func(l, ci int32) {
+		if c := &e.classes[ci]; e.placer.MayFitAny(e.frees, smallest(c.shape)) {
+			w.add(l, ci)
+			some = true
+		}
+	}
+	if !s.present.all {
+		for _, ci := range s.present.fresh {
+			if c := &e.classes[ci]; c.n > 0 && c.fill {
+				add(c.leaf, ci)
+			}
+		}
+	} else {
+		for l := range s.leaves {
+			for _, ci := range s.leaves[l].fill {
+				add(int32(l), ci)
+			}
+		}
+	}
+	for _, ci := range fillers {
+		if c := &e.classes[ci]; c.n > 0 && !slices.Contains(w.classes[c.leaf], ci) {
+			add(c.leaf, ci)
+		}
+	}
+	if !some {
+		return
+	}
+	w.forget()
+	e.build(w, s.filled)
+	for {
+		l, ci, ok := w.next()
+		if !ok {
+			return
+		}
+		c := &e.classes[ci]
+		n := c.cur
+		e.keepOff(d, c, n, 0)
+		again, started := false, int64(0)
+		if e.placeShared(d, c, n, 0, true) {
+			d.touched = append(d.touched, ci)
+			again = e.moveOn(d, ci, n)
+			started = c.shape.Milli * startUsage
+		} else if c.fill {
+			c.reason = fact.Reason{For: none}
+		}
+		e.step(w, l, again, started, s.filled)
+	}
+}
+
+// retire stops what runs on drained nodes once nothing there is protected any more
+// (SEMANTICS 31).
+func (e *Engine) retire(d *decision) {
+	if e.nDrained == 0 {
+		return
+	}
+	s := e.sharing
+	for n := range e.drained {
+		if !e.drained[n] || len(s.onNode[n]) == 0 {
+			continue
+		}
+		last := d.now
+		for _, v := range s.onNode[n] {
+			if c := &s.jobs[v]; !c.unallocated && !c.open {
+				last = max(last, c.until)
+			}
+		}
+		if last > d.now {
+			d.wake = min(d.wake, last)
+			continue
+		}
+		for _, v := range s.onNode[n] {
+			if j := &e.jobs[v]; (j.state == running || j.state == starting) && !j.leaving {
+				e.stopFor(d, v, none, fact.Reason{Code: fact.Drained, For: none}, 0)
+			}
+		}
+	}
+}
+
+// spend makes runs unallocated whose hard budget is used up.
+func (e *Engine) spend(d *decision) {
+	s := e.sharing
+	if s.accounts == nil {
+		return
+	}
+	for i := range e.pools {
+		for _, n := range e.pools[i].running {
+			c := &s.jobs[n]
+			if !c.draws || e.jobs[n].state != running && e.jobs[n].state != starting {
+				continue
+			}
+			if s.accounts.Exhausted(c.leaf, d.now) {
+				d.actions = append(d.actions, fact.Action{Do: fact.Uncharge, Job: n, Attempt: e.jobs[n].attempt, For: none, At: d.now,
+					Reason: fact.Reason{Code: fact.BudgetShort, For: none}})
+				d.again = true
+			} else {
+				d.wake = min(d.wake, s.accounts.Next(c.leaf, d.now))
+			}
+		}
+	}
+}
+
+// stopFor decides to stop a run for another job, or for none; wait lets it reach a
+// checkpoint first where that is soon.
+func (e *Engine) stopFor(d *decision, v, winner int32, reason fact.Reason, wait workload.Span) {
+	s := e.sharing
+	j := &e.jobs[v]
+	until := d.now + e.graceOf(v, s.jobs[v].unallocated)
+	if c := e.contract(j); wait > 0 && !c.CheckpointOnStop && c.CheckpointInterval > 0 {
+		done := j.kept + e.progress(j, d.now)
+		if left := scale(c.CheckpointInterval-done%c.CheckpointInterval, e.speed(j, j.pool)); left <= wait {
+			until = max(until, d.now+left)
+		}
+	}
+	j.leaving = true
+	d.leaving = append(d.leaving, v)
+	d.actions = append(d.actions, fact.Action{Do: fact.Stop, Job: v, Attempt: j.attempt, For: winner, Count: devices(j.milli), Milli: j.milli,
+		At: d.now, Until: until, Reason: reason})
+	d.again = true
+}
+
+// wakeShared says when time alone may change something.
+func (e *Engine) wakeShared(d *decision) {
+	s := e.sharing
+	now := d.now
+	if s.waitingWork > 0 {
+		if e.gauge.runningJobs > 0 {
+			d.wake = min(d.wake, s.grid+s.pol.Interval)
+		}
+		d.wake = min(d.wake, s.nextEnd(e))
+		if s.nextEvict > now {
+			d.wake = min(d.wake, s.nextEvict)
+		}
+	}
+	if (s.accounts != nil || e.nDrained > 0) && len(s.ends) > 0 {
+		d.wake = min(d.wake, s.nextEnd(e))
+	}
+	for i := range s.dates {
+		x := &s.dates[i]
+		if t := x.at - s.pol.GraceAllocated; t > now {
+			d.wake = min(d.wake, t)
+		} else if x.at > now {
+			d.wake = min(d.wake, x.at)
+		}
+	}
+}
+
+// count of GPUs in a set.
+func count(m uint64) int32 { return int32(bits.OnesCount64(m)) }
+
+// overlaps tells whether two places share GPUs.
+func overlaps(a, b []cluster.Grant) bool {
+	for i := range a {
+		for k := range b {
+			if a[i].Node == b[k].Node && a[i].GPUs&b[k].GPUs != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var _ = (*place.Shape)(nil)
