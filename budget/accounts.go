@@ -20,6 +20,7 @@ type Accounts struct {
 	epoch workload.Time
 	books []book
 	of    []int32 // index in books by node, -1 = no budget
+	rates []int64 // what each leaf draws continuously, milli-GPU
 }
 
 // book is one budget.
@@ -31,6 +32,9 @@ type book struct {
 	at         workload.Time
 	start, end workload.Time // of the period
 	credits    []dated       // to come
+	// first is the time from which on credits count, opened that from which on
+	// commitments do: earlier ones were made when there was no such budget.
+	first, opened workload.Time
 }
 
 type dated struct {
@@ -42,14 +46,14 @@ type dated struct {
 // workload's, see [Period.Bounds]. Credits of earlier periods do not count. It is an
 // error where a credit has a date and the workload has no calendar.
 func NewAccounts(t *Tree, epoch, start workload.Time) (*Accounts, error) {
-	a := &Accounts{tree: t, epoch: epoch, of: make([]int32, len(t.Nodes))}
+	a := &Accounts{tree: t, epoch: epoch, of: make([]int32, len(t.Nodes)), rates: make([]int64, len(t.Nodes))}
 	for i := range t.Nodes {
 		a.of[i] = none
 		if h := t.Nodes[i].Budget; h != nil {
 			a.of[i] = int32(len(a.books))
-			b := book{node: int32(i), hard: h, left: h.GPUTime}
+			b := book{node: int32(i), hard: h, left: h.GPUTime, opened: math.MinInt64}
 			b.start, b.end = h.Per.Bounds(epoch, start)
-			b.at = b.start
+			b.at, b.first = b.start, b.start
 			a.books = append(a.books, b)
 		}
 	}
@@ -169,22 +173,29 @@ func (a *Accounts) Commit(leaf int32, at workload.Time, amount int64) {
 
 // Refund gives back a part of what was committed at an earlier time: the run ended
 // before its minimum runtime. Budgets whose period has ended since get what they
-// would have carried over of it.
+// would have carried over of it; budgets that came with a later file get nothing.
 func (a *Accounts) Refund(leaf int32, at, committed workload.Time, amount int64) {
 	a.path(leaf, at, func(b *book) {
-		back := amount
-		for start := b.start; committed < start && back != 0; {
-			back = b.hard.carry(back)
-			start, _ = b.hard.Per.Bounds(a.epoch, start-1)
+		if committed >= b.opened {
+			b.left = satAdd(b.left, b.since(a.epoch, committed, amount))
 		}
-		b.left = satAdd(b.left, back)
 	})
+}
+
+// since is what an amount of that time comes to in the present period.
+func (b *book) since(epoch, at workload.Time, amount int64) int64 {
+	for start := b.start; at < start && amount != 0; {
+		amount = b.hard.carry(amount)
+		start, _ = b.hard.Per.Bounds(epoch, start-1)
+	}
+	return amount
 }
 
 // Draw adds to the rate, in milli-GPU, at which every budget above a leaf is drawn
 // from: + when a charged run outlives its minimum runtime, - when it ends or
 // becomes unallocated.
 func (a *Accounts) Draw(leaf int32, at workload.Time, delta int64) {
+	a.rates[leaf] += delta
 	a.path(leaf, at, func(b *book) { b.rate += delta })
 }
 

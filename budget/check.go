@@ -18,6 +18,7 @@ func (p *parser) takeShares() error {
 			continue
 		}
 		var level int64
+		even := true // shares of 1 each are plainly weights
 		for _, c := range children {
 			raw := p.raw[c].share
 			switch {
@@ -28,11 +29,12 @@ func (p *parser) takeShares() error {
 			}
 			t.Nodes[c].Share = int64(*raw)
 			level += int64(*raw)
+			even = even && *raw == 1000
 		}
 		if level == 0 {
 			return p.at[children[0]].At("share").Errorf("give one of them more than 0", "all shares below %q are 0", t.Nodes[i].Name)
 		}
-		if level != 100_000 {
+		if level != 100_000 && !even {
 			t.Notes = append(t.Notes, t.normalised(int32(i), level))
 		}
 	}

@@ -27,8 +27,14 @@ const (
 
 // Find returns the node that a text names: a team by its name, any node by its path
 // (which may begin with '/'; "/" is the root), another node by its name where no
-// second one has it.
+// second one has it. A team whose name no account can have goes by that name with
+// what it cannot have as %2F, see [Equal].
 func (t *Tree) Find(name string) (int32, bool) {
+	if !plainName(name) {
+		if i, ok := t.index.team[accountName(name)]; ok {
+			return i, true
+		}
+	}
 	if i, ok := t.index.team[name]; ok {
 		return i, true
 	}
@@ -45,8 +51,8 @@ func (t *Tree) Find(name string) (int32, bool) {
 
 // Leaf returns the leaf that a job is charged to.
 //
-// The team is found as by [Tree.Find]; a job without a team stands at the root. If
-// that node is a leaf it is the answer, provided that it lists the user or nobody.
+// The team is found as by [Tree.Find]; a job without a team stands at the account
+// "(no team)" where there is one, else at the root. If that node is a leaf it is the answer, provided that it lists the user or nobody.
 // Else the answer is the one leaf below it that lists the user; where none does, the
 // one leaf below it that lists nobody. Two that would do are none.
 func (t *Tree) Leaf(team, user string) (int32, bool) {
@@ -56,9 +62,10 @@ func (t *Tree) Leaf(team, user string) (int32, bool) {
 
 // leaf says why there is none.
 func (t *Tree) leaf(team, user string) (leaf int32, why string) {
-	top := int32(0)
-	if team != "" {
-		var ok bool
+	var top int32 // the root
+	if i, ok := t.index.team[noTeam]; ok && team == "" {
+		top = i
+	} else if team != "" {
 		if top, ok = t.Find(team); !ok {
 			return none, "no account has that name; " + t.hint(team)
 		}

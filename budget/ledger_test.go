@@ -39,11 +39,17 @@ func TestLedgerEqualsSumOfIntervals(t *testing.T) {
 		l := NewLedger(tree, window)
 		now := rapid.Int64Range(-1000, 1000).Draw(t, "start")
 		l.Advance(now)
-		var all []stretch
+		var all, offers []stretch
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
 			// Some pauses are longer than window and look-back, so that all is forgotten.
 			now += rapid.SampledFrom([]int64{0, 0, 1, 7, 400, 1000, 5000, 61_000, Lookback, 5 * Lookback}).Draw(t, "pause")
 			switch open := openStretches(all, now); {
+			case rapid.IntRange(0, 4).Draw(t, "usable") == 0:
+				if n := len(offers); n > 0 {
+					offers[n-1].to = now
+				}
+				offers = append(offers, stretch{milli: rapid.Int64Range(-5, 9000).Draw(t, "milli"), from: now, to: workload.Never})
+				l.SetUsable(now, offers[len(offers)-1].milli)
 			case len(open) > 0 && rapid.Bool().Draw(t, "end"):
 				s := rapid.SampledFrom(open).Draw(t, "which")
 				all[s].to = now
@@ -62,6 +68,13 @@ func TestLedgerEqualsSumOfIntervals(t *testing.T) {
 			for range 3 {
 				at := now + rapid.SampledFrom([]int64{0, 0, -1, -Lookback, 1, 900, 70_000}).Draw(t, "asked")
 				checkLedger(t, l, all, now, at)
+				var offered int64
+				for _, o := range offers {
+					offered += max(o.milli, 0) * overlap(o.from, o.to, at-window, at)
+				}
+				if got := l.Offered(at); got != offered {
+					t.Fatalf("at %d (now %d): offered %d, want %d", at, now, got, offered)
+				}
 			}
 			for _, s := range all[max(0, len(all)-2):] { // around the ends of protections to come
 				for at := max(s.until-1, now); at <= s.until+1; at++ {
@@ -292,6 +305,32 @@ func TestIdleCredit(t *testing.T) {
 			t.Errorf("cap %d: B is %s", tc.cap, got)
 		}
 	}
+}
+
+// A leaf is compared with its share of what was offered: by a cluster that half
+// failed, and by one that has only just begun.
+func TestStandingCountsWhatWasOffered(t *testing.T) {
+	l := NewLedger(parse(t, "children: [{name: A, share: 1}, {name: B, share: 1}]"), 100*workload.Hour)
+	check := func(h, offered int64, want Standing) {
+		t.Helper()
+		if o, s := l.Offered(h*workload.Hour), l.Standing(1, h*workload.Hour); o != offered*GPUHour || s != want {
+			t.Errorf("hour %d: %d GPU-h offered, A is %s, want %d and %s", h, o/GPUHour, s, offered, want)
+		}
+	}
+	check(0, 0, Served) // of nothing
+	l.SetUsable(0, 10_000)
+	l.Change(1, 0, 6000)
+	check(10, 100, Served) // 60 of 50
+	l.Change(1, 10*workload.Hour, -6000)
+	check(12, 120, Served)   // 60 of 60
+	check(13, 130, Entitled) // 60 of 65
+	l.SetUsable(20*workload.Hour, 2000)
+	check(100, 360, Entitled) // 60 of 180
+	check(110, 280, Entitled) // the busy hours have left the window
+	l.Change(1, 110*workload.Hour, 2000)
+	check(180, 200, Served) // 140 of 100
+	l.SetUsable(180*workload.Hour, 0)
+	check(279, 2, Served) // 200 of 1: the run goes on until told otherwise
 }
 
 // The bucket equals one that is stepped millisecond by millisecond.

@@ -1,9 +1,11 @@
 package budget
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/escala-sched/escala/internal/yamlx"
 )
@@ -22,7 +24,10 @@ func Parse(name string, data []byte) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{t: &Tree{Name: f.Name, Hash: yamlx.Hash(data)}, f: &f, root: root}
+	if !utf8.Valid(data) {
+		return nil, root.Errorf("save the file as UTF-8", "the file is no UTF-8 text")
+	}
+	p := &parser{t: &Tree{Name: f.Name, Hash: yamlx.Hash(data), text: bytes.Clone(data)}, f: &f, root: root}
 	if root.Get("name") == nil {
 		p.t.Name = yamlx.BaseName(name)
 	} else if err := checkName(root.At("name"), f.Name); err != nil {

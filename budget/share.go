@@ -15,8 +15,8 @@ func (t *Tree) ProductShare(node int32) (num, den uint64) {
 }
 
 // CompareShare compares GPU-time with a node's share of a whole: -1 where used is
-// below ProductShare x whole, 0 where equal, 1 above. The whole is usually usable
-// capacity x window. Negative amounts count as 0.
+// below ProductShare x whole, 0 where equal, 1 above. The whole is usually what
+// the window has offered. Negative amounts count as 0.
 func (t *Tree) CompareShare(node int32, used, whole int64) int {
 	n := &t.Nodes[node]
 	return cmpProducts(clamp(used), n.den, n.num, clamp(whole))

@@ -7,8 +7,8 @@ type Standing uint8
 
 // Standings.
 const (
-	// Entitled: the leaf's usage is below its product share of what the window
-	// offered. Its work comes first and may stop that of leaves that are not.
+	// Entitled: the leaf's usage is below its product share of what the window has
+	// offered, see [Ledger.Offered]. Its work comes first and may stop that of leaves that are not.
 	Entitled Standing = iota
 	// Served: it has its share, or more.
 	Served
@@ -42,11 +42,13 @@ type burst struct {
 }
 
 // SetUsable tells how much capacity, in milli-GPU, can be used from a time on:
-// shares are shares of it.
+// shares are shares of it. Below 0 it is 0.
 func (l *Ledger) SetUsable(at workload.Time, milli int64) {
 	l.Advance(at)
 	l.settleAll(at)
-	l.credit.usable = max(milli, 0)
+	milli = max(milli, 0)
+	l.offered.change(at, milli-l.credit.usable, l.horizon())
+	l.credit.usable = milli
 	l.refill()
 }
 
@@ -69,10 +71,11 @@ func (l *Ledger) Ahead(leaf int32, at workload.Time) (level, limit int64) {
 	return b.level, b.limit
 }
 
-// Standing returns the class of a leaf. The window offered usable x window, at the
-// capacity last told.
+// Standing returns the class of a leaf, whose usage is compared with its product
+// share of what the window has offered. Until something was offered, no leaf is
+// below its share: all are served.
 func (l *Ledger) Standing(leaf int32, at workload.Time) Standing {
-	if l.tree.CompareShare(leaf, l.Usage(leaf, at), l.credit.usable*l.window) >= 0 {
+	if l.tree.CompareShare(leaf, l.Usage(leaf, at), l.Offered(at)) >= 0 {
 		return Served
 	}
 	if !l.credit.capped {

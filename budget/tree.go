@@ -17,10 +17,15 @@ type Tree struct {
 	// Notes say in sentences what a reader of the file may not expect.
 	Notes []string
 
+	text  []byte
 	index index
 	// reportedOf is the index in Reported for each node at or below one of them, -1 above.
 	reportedOf []int32
 }
+
+// YAML is the text that the tree was read from: [Parse] makes the same tree of it,
+// called Name+".yaml" in case the text does not say the name. It must not be changed.
+func (t *Tree) YAML() []byte { return t.text }
 
 // Node is an account: an organisation, a program, a team, a person.
 type Node struct {

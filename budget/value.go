@@ -2,7 +2,6 @@ package budget
 
 import (
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -90,12 +89,11 @@ func (c *carryOver) UnmarshalNode(n *yamlx.Node) error {
 		*c = 100
 		return nil
 	}
-	digits, ok := strings.CutSuffix(n.Text, "%")
-	v, err := strconv.ParseUint(digits, 10, 8)
-	if n.Kind != yamlx.Text || !ok || err != nil || v > 100 {
+	v, err := yamlx.ParsePercent(n.Text)
+	if n.Kind != yamlx.Text || err != nil || strings.Contains(n.Text, ".") {
 		return n.Errorf(wantCarryOver, "%q does not say what is carried over", n.Text)
 	}
-	*c = carryOver(v)
+	*c = carryOver(v / 10)
 	return nil
 }
 

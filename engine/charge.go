@@ -146,7 +146,7 @@ func (s *sharing) told(e *Engine, a *fact.Action) {
 	c.stops++
 	c.mark = s.events
 	if every := s.pol.EvictEvery; every > 0 && every < workload.Never && a.Reason.Code == fact.GaveWay {
-		s.nextEvict = max(s.nextEvict, a.At) + every
+		s.nextEvict, s.limited = max(s.nextEvict, a.At)+every, true
 	}
 }
 

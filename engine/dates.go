@@ -34,6 +34,9 @@ func (e *Engine) dateLeft(c *class, pool int32) bool {
 
 func (s *sharing) mayDate(e *Engine, c *class) bool {
 	r := &s.pol.Reservations
+	if !s.present.swaps && !c.fresh {
+		return false // what is certain changes as protections end
+	}
 	if r.Count == 0 || c.fill || smallest(c.shape).Milli <= r.Above*1000 || e.jobs[c.cur].promised != 0 {
 		return false
 	}
@@ -418,6 +421,7 @@ func (s *sharing) commitDate(e *Engine, a *fact.Action) {
 	}
 	s.undate(e, a.Job)
 	s.dates = append(s.dates, x)
+	s.dateChanges++
 }
 
 // undate forgets the date of a job.
@@ -425,6 +429,7 @@ func (s *sharing) undate(e *Engine, n int32) {
 	was := len(s.dates)
 	s.dates = slices.DeleteFunc(s.dates, func(x date) bool { return x.job == n })
 	if len(s.dates) < was {
+		s.dateChanges++
 		s.pending.all = true
 		e.dirty = true
 	}

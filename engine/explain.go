@@ -37,7 +37,8 @@ func (e *Engine) Why(n int32) (r fact.Reason, ok bool) {
 		return fact.Reason{Code: fact.Promised, For: none, Until: j.promised}, true
 	}
 	switch c.reason.Code {
-	case fact.NotFreeable, fact.NoVictims, fact.CrossTeamOff, fact.WouldDelay:
+	case fact.NotFreeable, fact.NoVictims, fact.CrossTeamOff, fact.WouldDelay, fact.Protected, fact.GuardOff, fact.RateLimited, fact.OverKill,
+		fact.ReservedFor, fact.DebugNodes, fact.BudgetShort, fact.NoAccount:
 		return c.reason, true
 	}
 	if !e.limit.admits(c) {

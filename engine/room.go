@@ -8,6 +8,7 @@ import (
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/place"
+	"github.com/escala-sched/escala/policy"
 	"github.com/escala-sched/escala/workload"
 )
 
@@ -23,8 +24,12 @@ type option struct {
 // where that is not enough. It refuses by counting before it searches.
 func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, span workload.Span, allocated bool) bool {
 	s := e.sharing
+	if !allocated && c.noRoom == e.roomVersion(shape) {
+		return false // nothing has become free since, not even by stopping unallocated work
+	}
 	w := claimant{job: n, leaf: c.leaf, milli: shape.Milli}
 	s.mayAt++
+	s.killed = false
 	for k, pool := range shape.Pools {
 		w.more = area(e.rateOf(n, shape.Milli, pool, 0), span)
 		base := s.loose[pool]
@@ -42,7 +47,20 @@ func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, sp
 			return true
 		}
 	}
+	if !allocated && !s.killed {
+		c.noRoom = e.roomVersion(shape)
+	}
 	return false
+}
+
+// roomVersion changes whenever a shape that unallocated work could not make room
+// for may fit: allocated work has gone, or a date.
+func (e *Engine) roomVersion(shape *place.Shape) uint64 {
+	v := e.sharing.dateChanges + 1
+	for _, p := range shape.Pools {
+		v += e.sharing.loose[p].Grown()
+	}
+	return v
 }
 
 // enoughOpen is the counting bound for stopping allocated work: what the guard lets
@@ -67,9 +85,22 @@ func (e *Engine) enoughOpen(d *decision, c *class, shape *place.Shape, w *claima
 		return true
 	}
 	if open {
-		c.reason = fact.Reason{Code: fact.GuardOff, For: none}
+		c.reason = e.guardReason(w)
 	}
 	return false
+}
+
+// guardReason says why shares do not let a job stop others: under the entitlement
+// guard what its account would hold of what.
+func (e *Engine) guardReason(w *claimant) fact.Reason {
+	s := e.sharing
+	r := fact.Reason{Code: fact.GuardOff, For: none}
+	if s.pol.Guard == policy.GuardEntitlement && w.leaf != s.outside {
+		num, den := s.tree.ProductShare(w.leaf)
+		r.Have = devices(s.held[w.leaf] + w.milli)
+		r.Want = int32(uint64(e.usable()) * num / den / 1000)
+	}
+	return r
 }
 
 // clear finds the cheapest place in one pool and decides to clear it.
@@ -96,11 +127,12 @@ func (e *Engine) clear(d *decision, c *class, shape *place.Shape, k int, w *clai
 	}
 	sum, small := e.kills(w, set)
 	if !small {
+		s.killed = true
 		c.reason = fact.Reason{Code: fact.OverKill, For: none, Have: devices(sum), Want: devices(s.pol.OverKill * w.milli)}
 		return false
 	}
 	if !e.fair(w, set) {
-		c.reason = fact.Reason{Code: fact.GuardOff, For: none}
+		c.reason = e.guardReason(w)
 		return false
 	}
 	if !e.layout.Counted() && hold == nil {
@@ -306,19 +338,26 @@ func (e *Engine) cheapest(cand []victim, node int32, avail uint64, g int32, barr
 	}
 	bestSet := uint32(0)
 	for set := uint32(1); set < 1<<len(cand); set++ {
-		var cost setCost
 		var got int32
-		var milli int64
 		least := int32(cluster.MaxGPUsPerNode)
+		for m := set; m != 0; m &= m - 1 {
+			f := frees[bits.TrailingZeros32(m)]
+			got += f
+			least = min(least, f)
+		}
+		if got < need || got-least >= need {
+			continue // not enough, or one could be spared
+		}
+		var cost setCost
+		var milli int64
 		for m := set; m != 0; m &= m - 1 {
 			i := bits.TrailingZeros32(m)
 			cost.add(&cand[i])
-			got += frees[i]
-			least = min(least, frees[i])
 			milli += e.jobs[cand[i].job].milli
 		}
-		if got < need || got-least >= need || milli > limit {
-			continue // not enough, or one could be spared
+		if milli > limit {
+			e.sharing.killed = true
+			continue
 		}
 		if cost.excess = got - need; !ok || cost.less(&best) {
 			best, bestSet, ok = cost, set, true

@@ -60,6 +60,10 @@ func (s *sharing) tick(now workload.Time) {
 			s.pending.all, s.pending.swaps = true, true
 		}
 	}
+	if s.limited && now >= s.nextEvict {
+		s.limited = false
+		s.pending.all, s.pending.swaps = true, true
+	}
 }
 
 // decide settles what the decision looks at and takes it. Until its actions are
@@ -80,6 +84,7 @@ func (s *sharing) decide(e *Engine, d *decision) {
 		e.classes[ci].fresh = false
 	}
 	if d.again {
+		e.dirty = true
 		s.pending.all, s.pending.swaps = p.all, p.swaps
 		s.pending.fresh = append(s.pending.fresh, p.fresh...)
 	}
@@ -202,7 +207,7 @@ func (e *Engine) worthTrying(c *class) bool {
 	s := e.sharing
 	shape := smallest(c.shape)
 	for k, p := range shape.Pools {
-		if e.placer.MayFit(e.frees[p], shape, k) || e.placer.MayFit(s.loose[p], shape, k) {
+		if e.placer.MayFit(e.frees[p], shape, k) || e.placer.MayFit(s.loose[p], shape, k) && c.noRoom != e.roomVersion(shape) {
 			return true
 		}
 		if (s.present.swaps || c.fresh) && e.placer.MayFit(s.soft[p], shape, k) {
@@ -533,17 +538,23 @@ func (e *Engine) stopFor(d *decision, v, winner int32, reason fact.Reason, wait 
 func (e *Engine) wakeShared(d *decision) {
 	s := e.sharing
 	now := d.now
+	next := s.nextEnd(e)
+	for i := range d.actions {
+		if a := &d.actions[i]; a.Do == fact.Start && !a.Unallocated {
+			next = min(next, a.Until)
+		}
+	}
 	if s.waitingWork > 0 {
-		if e.gauge.runningJobs > 0 {
+		if e.gauge.runningJobs > 0 || len(d.actions) > 0 {
 			d.wake = min(d.wake, s.grid+s.pol.Interval)
 		}
-		d.wake = min(d.wake, s.nextEnd(e))
+		d.wake = min(d.wake, next)
 		if s.nextEvict > now {
 			d.wake = min(d.wake, s.nextEvict)
 		}
 	}
-	if (s.accounts != nil || e.nDrained > 0) && len(s.ends) > 0 {
-		d.wake = min(d.wake, s.nextEnd(e))
+	if s.accounts != nil || e.nDrained > 0 {
+		d.wake = min(d.wake, next)
 	}
 	for i := range s.dates {
 		x := &s.dates[i]

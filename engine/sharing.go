@@ -42,9 +42,16 @@ type sharing struct {
 	// and ends of jobs.
 	nextEvict workload.Time
 	events    int64
+	// limited: nextEvict lies ahead.
+	limited bool
 	// waitingWork counts waiting jobs that would be charged.
 	waitingWork int
-	// draws are the leaves with runs that draw from hard budgets.
+	// dateChanges counts how often dates were made or given up; killed: a set of victims
+	// was too large for who asked.
+	dateChanges uint64
+	killed      bool
+
+	// scratch
 	walk    walk
 	usage   []usage
 	stamp   uint64

@@ -92,6 +92,9 @@ type class struct {
 	span  workload.Span
 	fill  bool
 	fresh bool
+	// noRoom is the version of what unallocated work could make room for, when it was
+	// found not to be enough.
+	noRoom uint64
 	// key of cur under a time-dependent order, computed at keyAt.
 	key   [maxTerms]int64
 	keyAt workload.Time

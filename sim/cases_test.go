@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/engine"
 	"github.com/escala-sched/escala/fact"
@@ -41,12 +44,16 @@ type scenario struct {
 	cluster  *cluster.Spec
 	policies []*policy.Policy
 	work     workload.Workload
+	budgets  *budget.Tree
 	assume   sim.Assumptions
+	until    workload.Time
 	expect   []expectation
 }
 
 type expectation struct {
-	line  int
+	line int
+	// only is the policy that it is confined to, "" = none.
+	only  string
 	words []string
 }
 
@@ -62,7 +69,7 @@ func readCase(t *testing.T, file string) *scenario {
 		files[f.Name] = f.Data
 	}
 	c := &scenario{unit: workload.Minute, assume: sim.Assumptions{Checkpoint: -1}}
-	c.work.Name = filepath.Base(file)
+	c.work.Name, c.work.Epoch = filepath.Base(file), workload.Unknown
 	s := bufio.NewScanner(strings.NewReader(string(ar.Comment)))
 	for n := 1; s.Scan(); n++ {
 		text, _, _ := strings.Cut(s.Text(), "#")
@@ -95,6 +102,8 @@ func (c *scenario) line(n int, w []string, files map[string][]byte) (err error) 
 			var p *policy.Policy
 			if data, ok := files[ref]; ok {
 				p, err = policy.Parse(ref, data)
+			} else if strings.HasSuffix(ref, ".yaml") { // one that several stories share
+				p, err = policy.Load(filepath.Join("testdata", "cases", ref))
 			} else {
 				p, err = policy.Resolve(ref)
 			}
@@ -103,6 +112,14 @@ func (c *scenario) line(n int, w []string, files map[string][]byte) (err error) 
 			}
 			c.policies = append(c.policies, p)
 		}
+	case "budgets":
+		c.budgets, err = budget.Parse(w[1], files[w[1]])
+	case "until":
+		c.until, err = c.time(w[1])
+	case "epoch": // the date of time 0
+		var day time.Time
+		day, err = time.Parse(time.DateOnly, w[1])
+		c.work.Epoch = day.UnixMilli()
 	case "assume":
 		for _, kv := range w[1:] {
 			k, v, _ := strings.Cut(kv, "=")
@@ -138,7 +155,13 @@ func (c *scenario) line(n int, w []string, files map[string][]byte) (err error) 
 			}
 		}
 	default:
-		c.expect = append(c.expect, expectation{n, w})
+		only, ok := strings.CutPrefix(w[0], "@") // @policy expectation: for that policy alone
+		if ok {
+			w = w[1:]
+		} else {
+			only = ""
+		}
+		c.expect = append(c.expect, expectation{n, only, w})
 	}
 	return err
 }
@@ -174,10 +197,20 @@ func (c *scenario) job(name string, i int, kvs []string) error {
 			a.Duration = d
 		case "estimate":
 			j.Estimate = d
+		case "limit":
+			j.Limit = d
 		case "cancel":
 			a.CancelAfter = d
+		case "protect": // the declared minimum runtime; 0 = unallocated
+			j.Contract.MinRuntime, j.Contract.HasMinRuntime = d, true
 		case "checkpoint":
 			j.Contract.CheckpointInterval = d
+		case "restart":
+			j.Contract.RestartCost = d
+		case "grace":
+			j.Contract.Grace = d
+		case "onstop": // 1 = it saves its state when asked to stop
+			j.Contract.CheckpointOnStop = f == 1
 		case "gpus":
 			j.Need.GPUs = int32(f)
 		case "tasks":
@@ -200,6 +233,20 @@ func (c *scenario) job(name string, i int, kvs []string) error {
 			j.Need.Nodes, numErr = v, nil
 		case "team":
 			j.Team, numErr = v, nil
+		case "user":
+			j.User, numErr = v, nil
+		case "kind":
+			var known bool
+			if j.Kind, known = workload.ParseKind(v); !known {
+				return fmt.Errorf("unknown kind %q", v)
+			}
+			numErr = nil
+		case "label": // label=KEY:VALUE
+			key, value, _ := strings.Cut(v, ":")
+			if j.Labels == nil {
+				j.Labels = map[string]string{}
+			}
+			j.Labels[key], numErr = value, nil
 		case "after":
 			j.After, numErr = append(j.After, workload.Dependency{Job: v}), nil
 		case "after-ok":
@@ -225,10 +272,11 @@ func (c *scenario) job(name string, i int, kvs []string) error {
 // story records what the expectations ask for.
 type story struct {
 	starts   []fact.Action
-	stops    int
 	promises []fact.Action
-	refused  map[int32]fact.Reason
-	places   map[int32][]cluster.Grant
+	// stops are those for another's sake, uncharged the runs that became unallocated.
+	stops, uncharged []fact.Action
+	refused          map[int32]fact.Reason
+	places           map[int32][]cluster.Grant
 }
 
 func (s *story) Fact(*fact.Fact)    {}
@@ -239,7 +287,11 @@ func (s *story) Action(a *fact.Action) {
 		s.starts = append(s.starts, *a)
 		s.places[a.Job] = append([]cluster.Grant(nil), a.Place...)
 	case fact.Stop:
-		s.stops++
+		if a.Reason.Code != fact.Withdrawn {
+			s.stops = append(s.stops, *a)
+		}
+	case fact.Uncharge:
+		s.uncharged = append(s.uncharged, *a)
 	case fact.Reserve:
 		s.promises = append(s.promises, *a)
 	case fact.Refuse:
@@ -269,7 +321,7 @@ func (c *scenario) run(t *testing.T, p *policy.Policy) {
 		sets = e.VictimSets()
 	}
 	res, err := sim.Run(context.Background(), sim.Options{Workload: &c.work, Cluster: c.cluster, Policy: p,
-		Assume: c.assume, Observers: []sim.Observer{st, legal}, Probe: probe})
+		Budgets: c.budgets, Assume: c.assume, Until: c.until, Observers: []sim.Observer{st, legal}, Probe: probe})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,18 +330,22 @@ func (c *scenario) run(t *testing.T, p *policy.Policy) {
 			t.Helper()
 			t.Errorf("line %d: %s: %s", x.line, strings.Join(x.words, " "), fmt.Sprintf(format, args...))
 		}
-		w := x.words
-		if only, ok := strings.CutPrefix(w[0], "@"); ok { // @policy expectation: for that policy alone
-			if only != p.Name {
-				continue
+		job := func(name string) int32 {
+			n, ok := number[name]
+			if !ok {
+				fail("no job %q", name)
 			}
-			w = w[1:]
+			return n
+		}
+		w := x.words
+		if x.only != "" && x.only != p.Name {
+			continue
 		}
 		switch w[0] {
-		case "starts": // starts NAME[..TO] TIME[+STEP] [END]
+		case "starts": // starts NAME[:FROM..TO] TIME[+STEP] [END]
 			c.checkStarts(fail, res, number, w)
 		case "never": // never NAME code [have want]
-			n := number[w[1]]
+			n := job(w[1])
 			r, ok := st.refused[n]
 			if !ok || r.Code.String() != w[2] || res.Jobs[n].FirstStart != workload.Unknown {
 				fail("got %+v (refused %v)", r, ok)
@@ -297,45 +353,82 @@ func (c *scenario) run(t *testing.T, p *policy.Policy) {
 				fail("got have %d want %d", r.Have, r.Want)
 			}
 		case "unstarted": // unstarted NAME: it still waits for its first start at the end
-			if j := &res.Jobs[number[w[1]]]; j.State != sim.Unstarted || j.FirstStart != workload.Unknown {
+			if j := &res.Jobs[job(w[1])]; j.State != sim.Unstarted || j.FirstStart != workload.Unknown {
 				fail("state %d, started at %d", j.State, j.FirstStart)
 			}
 		case "evictions":
-			if strconv.Itoa(st.stops) != w[1] {
-				fail("got %d", st.stops)
+			if got := len(st.stops); strconv.Itoa(got) != w[1] {
+				fail("got %d", got)
+			}
+		case "evicted": // evicted NAME[:FROM..TO] TIMES
+			for _, name := range namesOf(w[1]) {
+				if got := st.evicted(job(name)); strconv.Itoa(got) != w[2] {
+					fail("%s: got %d", name, got)
+				}
+			}
+		case "unallocated", "allocated": // of the last start
+			if got, ok := st.unallocated(job(w[1])); !ok || got != (w[0] == "unallocated") {
+				fail("started %v, unallocated %v", ok, got)
+			}
+		case "uncharged": // uncharged NAME at TIME
+			at, _ := c.time(w[3])
+			n := job(w[1])
+			if !slices.ContainsFunc(st.uncharged, func(a fact.Action) bool { return a.Job == n && a.At == at }) {
+				fail("got %v", st.uncharged)
+			}
+		case "team-starts": // team-starts TEAM N in FROM TO: starts in [FROM, TO)
+			from, _ := c.time(w[4])
+			to, _ := c.time(w[5])
+			got := 0
+			for _, a := range st.starts {
+				if c.work.Jobs[a.Job].Team == w[1] && a.At >= from && a.At < to {
+					got++
+				}
+			}
+			if strconv.Itoa(got) != w[2] {
+				fail("got %d", got)
 			}
 		case "promised": // promised NAME DATE at TIME
 			date, _ := c.time(w[2])
 			at, _ := c.time(w[4])
 			got := workload.Unknown
 			for _, a := range st.promises {
-				if a.Job == number[w[1]] && a.At <= at {
+				if a.Job == job(w[1]) && a.At <= at {
 					got = a.Until
 				}
 			}
 			if got != date {
 				fail("got %v", float64(got)/float64(c.unit))
 			}
-		case "lost": // lost NAME WORK RESTART, in GPU-units
-			j := &res.Jobs[number[w[1]]]
+		case "lost": // lost NAME WORK RESTART, in GPU-units; NAME * = of all jobs
+			jobs := res.Jobs
+			if w[1] != "*" {
+				n := job(w[1])
+				jobs = jobs[n : n+1]
+			}
+			var lost, paid int64
+			for i := range jobs {
+				lost, paid = lost+jobs[i].Lost, paid+jobs[i].Restart
+			}
 			work, _ := c.time(w[2])
 			restart, _ := c.time(w[3])
-			if j.Lost != work*1000 || j.Restart != restart*1000 {
-				fail("got %v and %v", float64(j.Lost)/1000/float64(c.unit), float64(j.Restart)/1000/float64(c.unit))
+			if lost != work*1000 || paid != restart*1000 {
+				fail("got %v and %v", float64(lost)/1000/float64(c.unit), float64(paid)/1000/float64(c.unit))
 			}
 		case "why":
+			job(w[1])
 			r := whys[i]
 			got := fmt.Sprintf("%s have %d want %d block %d", r.Code, r.Have, r.Want, r.Block)
 			if want := strings.Join(w[4:], " "); !strings.HasPrefix(got, want) {
 				fail("got %s", got)
 			}
 		case "started": // started NAME TIMES
-			if got := res.Jobs[number[w[1]]].Starts; strconv.Itoa(int(got)) != w[2] {
+			if got := res.Jobs[job(w[1])].Starts; strconv.Itoa(int(got)) != w[2] {
 				fail("got %d", got)
 			}
 		case "on": // on NAME NODE NODE ...
 			var got []string
-			for _, g := range st.places[number[w[1]]] {
+			for _, g := range st.places[job(w[1])] {
 				got = append(got, c.cluster.Nodes[g.Node].Name)
 			}
 			if strings.Join(got, " ") != strings.Join(w[2:], " ") {
@@ -344,7 +437,7 @@ func (c *scenario) run(t *testing.T, p *policy.Policy) {
 		case "one-place": // one-place LEVEL NAME: all in one place of the level, alone there at its start
 			c.checkPlace(fail, st, number, w)
 		case "workers": // workers NAME N
-			if got := res.Jobs[number[w[1]]].Tasks; strconv.Itoa(int(got)) != w[2] {
+			if got := res.Jobs[job(w[1])].Tasks; strconv.Itoa(int(got)) != w[2] {
 				fail("got %d", got)
 			}
 		case "victim-sets":
@@ -366,17 +459,42 @@ func (c *scenario) run(t *testing.T, p *policy.Policy) {
 	}
 }
 
-func (c *scenario) checkStarts(fail func(string, ...any), res *sim.Result, number map[string]int32, w []string) {
-	names := []string{w[1]}
-	if prefix, span, ok := strings.Cut(w[1], ":"); ok { // s:16..23
-		names = nil
-		from, to, _ := strings.Cut(span, "..")
-		a, _ := strconv.Atoi(from)
-		b, _ := strconv.Atoi(to)
-		for i := a; i <= b; i++ {
-			names = append(names, prefix+strconv.Itoa(i))
+// namesOf spells a range of names out: s:16..23 is s16, s17 and so on.
+func namesOf(text string) (names []string) {
+	prefix, span, ok := strings.Cut(text, ":")
+	if !ok {
+		return []string{text}
+	}
+	from, to, _ := strings.Cut(span, "..")
+	a, _ := strconv.Atoi(from)
+	b, _ := strconv.Atoi(to)
+	for i := a; i <= b; i++ {
+		names = append(names, prefix+strconv.Itoa(i))
+	}
+	return names
+}
+
+// evicted is how often a job was stopped for another's sake.
+func (s *story) evicted(job int32) (times int) {
+	for i := range s.stops {
+		if s.stops[i].Job == job {
+			times++
 		}
 	}
+	return times
+}
+
+// unallocated tells it of a job's last start; false where there was none.
+func (s *story) unallocated(job int32) (yes, ok bool) {
+	for i := range s.starts {
+		if s.starts[i].Job == job {
+			yes, ok = s.starts[i].Unallocated, true
+		}
+	}
+	return yes, ok
+}
+
+func (c *scenario) checkStarts(fail func(string, ...any), res *sim.Result, number map[string]int32, w []string) {
 	first, step, _ := strings.Cut(w[2], "+")
 	f, err := strconv.ParseFloat(first, 64)
 	if err != nil {
@@ -384,7 +502,7 @@ func (c *scenario) checkStarts(fail func(string, ...any), res *sim.Result, numbe
 		return
 	}
 	add, _ := strconv.ParseFloat(step, 64)
-	for i, name := range names {
+	for i, name := range namesOf(w[1]) {
 		n, ok := number[name]
 		if !ok {
 			fail("no job %q", name)
@@ -412,18 +530,7 @@ func (c *scenario) checkPlace(fail func(string, ...any), st *story, number map[s
 	}
 	places := map[string]bool{}
 	for _, name := range w[2:] {
-		prefix, span, ranged := strings.Cut(name, ":")
-		names := []string{name}
-		if ranged {
-			names = nil
-			from, to, _ := strings.Cut(span, "..")
-			a, _ := strconv.Atoi(from)
-			b, _ := strconv.Atoi(to)
-			for i := a; i <= b; i++ {
-				names = append(names, prefix+strconv.Itoa(i))
-			}
-		}
-		for _, n := range names {
+		for _, n := range namesOf(name) {
 			for _, g := range st.places[number[n]] {
 				places[c.cluster.Nodes[g.Node].Places[level]] = true
 			}

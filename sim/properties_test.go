@@ -206,7 +206,7 @@ type digest struct{ lines []string }
 
 func (d *digest) Fact(f *fact.Fact) {
 	x := *f
-	x.Submitted = nil
+	x.Submitted, x.Budgets = nil, nil
 	d.lines = append(d.lines, fmt.Sprintf("F%+v", x))
 }
 func (d *digest) Action(a *fact.Action) { d.lines = append(d.lines, fmt.Sprintf("A%+v", *a)) }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/workload"
 )
@@ -34,6 +35,9 @@ const (
 	fWant
 	fBlock
 	fWhyUntil
+	fSince
+	fEpoch
+	fUnalloc
 	fFact
 	fDo
 	fOutcome
@@ -41,11 +45,13 @@ const (
 	fWhy
 	fPlace
 	fSpec
+	fName
+	fYAML
 	fields
 )
 
 var fieldNames = [fields]string{"t", "job", "try", "node", "kept", "lost", "restart", "est", "for", "tasks", "gpus", "milli", "until",
-	"why_job", "have", "want", "block", "why_until", "fact", "do", "outcome", "cause", "why", "place", "spec"}
+	"why_job", "have", "want", "block", "why_until", "since", "epoch_ms", "unalloc", "fact", "do", "outcome", "cause", "why", "place", "spec", "name", "yaml"}
 
 // fieldOf returns the field of a key, fields if it is none that this version knows.
 func fieldOf(key []byte) field {
@@ -59,7 +65,7 @@ func fieldOf(key []byte) field {
 
 // isTime tells the fields that are times from those that count or name something.
 func (f field) isTime() bool {
-	return f == fT || f >= fKept && f <= fEst || f == fUntil || f == fWhyUntil
+	return f == fT || f >= fKept && f <= fEst || f == fUntil || f >= fWhyUntil && f <= fEpoch
 }
 
 // line is an entry taken apart: what it has, and the value of each field.
@@ -67,8 +73,8 @@ type line struct {
 	has  uint32
 	num  [fFact]int64
 	word [fPlace - fFact]int
-	// place and spec are left as text, for those kinds of entry that have them.
-	place, spec []byte
+	// These are left as text, for those kinds of entry that have them.
+	text [fields - fPlace][]byte
 }
 
 func (l *line) given(f field) bool { return l.has>>f&1 == 1 }
@@ -118,10 +124,16 @@ func (l *line) parse(raw []byte) (msg, want string) {
 
 func (l *line) take(f field, val []byte) (msg, want string) {
 	switch {
-	case f == fPlace:
-		l.place = val
-	case f == fSpec:
-		l.spec = val
+	case f >= fPlace:
+		l.text[f-fPlace] = val
+	case f == fUnalloc:
+		v, ok := yes(val)
+		if !ok {
+			return "unalloc is " + quote(val), "true or false"
+		}
+		if v {
+			l.num[f] = 1
+		}
 	case f >= fFact:
 		w, ok := plain(val)
 		n := lookup(wordsOf(f), w)
@@ -164,15 +176,21 @@ func (l *line) need(fs ...field) (msg, want string) {
 func (l *line) toFact(f *fact.Fact) (msg, want string) {
 	*f = fact.Fact{Kind: fact.Kind(l.word[0]), At: l.num[fT], Job: -1, Node: -1}
 	switch f.Kind {
+	case fact.BudgetsChanged:
+		f.Epoch = l.or(fEpoch, workload.Unknown)
+		return l.need(fYAML)
 	case fact.NodeDown, fact.NodeUp, fact.NodeDrained, fact.NodeResumed:
 		f.Node = int32(l.num[fNode])
 		return l.need(fNode)
 	case fact.JobSubmitted:
 		f.Job, f.Estimate = int32(l.num[fJob]), l.num[fEst]
 		return l.need(fJob, fSpec)
-	case fact.JobCancelled:
+	case fact.JobCancelled, fact.SessionActive:
 		f.Job = int32(l.num[fJob])
 		return l.need(fJob)
+	case fact.SessionIdle:
+		f.Job, f.Attempt, f.Since = int32(l.num[fJob]), int32(l.num[fTry]), l.num[fSince]
+		return l.need(fJob, fTry, fSince)
 	}
 	f.Job, f.Attempt = int32(l.num[fJob]), int32(l.num[fTry])
 	f.Node = int32(l.or(fNode, -1))
@@ -184,18 +202,36 @@ func (l *line) toFact(f *fact.Fact) (msg, want string) {
 	return l.need(fJob, fTry)
 }
 
+// budgets reads the tree of a line.
+func (l *line) budgets() (t *budget.Tree, msg, want string) {
+	name, ok := plain(l.text[fName-fPlace])
+	if l.given(fName) && !ok {
+		return nil, "name is " + quote(l.text[fName-fPlace]), "a text"
+	}
+	text, ok := plain(l.text[fYAML-fPlace])
+	if !ok {
+		return nil, "yaml is " + quote(l.text[fYAML-fPlace]), "a text"
+	}
+	t, err := budget.Parse(string(name)+".yaml", text)
+	if err != nil {
+		return nil, err.Error(), "a budgets file, see docs/budgets.md"
+	}
+	return t, "", ""
+}
+
 // toAction fills a in from a line; its place is put behind buf.
 func (l *line) toAction(a *fact.Action, buf []fact.Grant) (msg, want string) {
 	*a = fact.Action{Do: fact.Do(l.word[fDo-fFact]), At: l.num[fT], Job: int32(l.num[fJob]), Attempt: int32(l.num[fTry]),
 		For: int32(l.or(fFor, -1)), Tasks: int32(l.num[fTasks]), Count: int32(l.num[fGPUs]), Milli: l.or(fMilli, l.num[fGPUs]*1000), Until: l.num[fUntil],
+		Unallocated: l.num[fUnalloc] == 1,
 		Reason: fact.Reason{Code: fact.Code(l.word[fWhy-fFact]), For: int32(l.or(fWhyJob, -1)), Have: int32(l.num[fHave]),
 			Want: int32(l.num[fWant]), Block: int32(l.num[fBlock]), Until: l.num[fWhyUntil]}}
 	if msg, want = l.need(fJob); msg != "" || !l.given(fPlace) {
 		return msg, want
 	}
 	var ok bool
-	if a.Place, ok = parsePlace(l.place, buf); !ok {
-		return "place is " + quote(l.place), `a list of [node,"GPUs in hex",milli,cpu_milli,memory_mib,count], all but two left out at their defaults`
+	if a.Place, ok = parsePlace(l.text[0], buf); !ok {
+		return "place is " + quote(l.text[0]), `a list of [node,"GPUs in hex",milli,cpu_milli,memory_mib,count], all but two left out at their defaults`
 	}
 	return "", ""
 }

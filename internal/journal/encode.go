@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/workload"
 )
 
 // Lines are written by hand: a simulation writes millions of them.
@@ -75,6 +76,13 @@ func appendFact(b []byte, f *fact.Fact) []byte {
 	b = number(b, `{"t":`, f.At)
 	b = word(b, `,"fact":"`, f.Kind.String())
 	switch f.Kind {
+	case fact.BudgetsChanged:
+		if f.Epoch != workload.Unknown {
+			b = number(b, `,"epoch_ms":`, f.Epoch)
+		}
+		b = appendString(append(b, `,"name":`...), f.Budgets.Name)
+		b = appendString(append(b, `,"yaml":`...), string(f.Budgets.YAML()))
+		return append(b, '}', '\n')
 	case fact.NodeDown, fact.NodeUp, fact.NodeDrained, fact.NodeResumed:
 		b = number(b, `,"node":`, int64(f.Node))
 		return append(b, '}', '\n')
@@ -83,13 +91,16 @@ func appendFact(b []byte, f *fact.Fact) []byte {
 		b = nonZero(b, `,"est":`, f.Estimate)
 		b = appendJob(append(b, `,"spec":`...), f.Submitted)
 		return append(b, '}', '\n')
-	case fact.JobCancelled:
+	case fact.JobCancelled, fact.SessionActive:
 		b = number(b, `,"job":`, int64(f.Job))
 		return append(b, '}', '\n')
 	}
 	b = number(b, `,"job":`, int64(f.Job))
 	b = number(b, `,"try":`, int64(f.Attempt))
 	switch f.Kind {
+	case fact.SessionIdle:
+		b = number(b, `,"since":`, f.Since)
+		return append(b, '}', '\n')
 	case fact.StartFailed:
 		if f.Node >= 0 {
 			b = number(b, `,"node":`, int64(f.Node))
@@ -127,6 +138,9 @@ func appendAction(b []byte, a *fact.Action) []byte {
 		b = nonZero(b, `,"milli":`, a.Milli)
 	}
 	b = nonZero(b, `,"until":`, a.Until)
+	if a.Unallocated {
+		b = append(b, `,"unalloc":true`...)
+	}
 	if len(a.Place) > 0 {
 		b = appendPlace(append(b, `,"place":[`...), a.Place)
 	}

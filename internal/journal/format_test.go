@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/sim"
@@ -47,6 +48,7 @@ func TestNodesAreGrouped(t *testing.T) {
 // everyFact and everyAction have each field in use.
 func everyFact(j *workload.Job) []fact.Fact {
 	return []fact.Fact{
+		{Kind: fact.BudgetsChanged, At: -6, Job: -1, Node: -1, Budgets: someBudgets(), Epoch: workload.Unknown},
 		{Kind: fact.JobSubmitted, At: -5, Job: 0, Node: -1, Submitted: j, Estimate: 9},
 		{Kind: fact.NodeDown, Job: -1, Node: 2}, {Kind: fact.NodeUp, Job: -1, Node: 0},
 		{Kind: fact.NodeDrained, Job: -1, Node: 1}, {Kind: fact.NodeResumed, Job: -1, Node: 1},
@@ -56,7 +58,18 @@ func everyFact(j *workload.Job) []fact.Fact {
 		{Kind: fact.JobStopped, At: 3, Attempt: 4, Node: -1, Cause: fact.CauseDrain, Kept: 1, Lost: 2, Restart: 3},
 		{Kind: fact.JobFinished, At: 4, Attempt: 5, Node: -1, Outcome: workload.OutcomeTimeout, Kept: 11, Restart: 12},
 		{Kind: fact.JobCancelled, At: 5, Node: -1},
+		{Kind: fact.SessionIdle, At: 5, Attempt: 6, Node: -1, Since: -3}, {Kind: fact.SessionActive, At: 5, Node: -1},
+		{Kind: fact.BudgetsChanged, At: 5, Job: -1, Node: -1, Budgets: budget.Equal("größe", []string{"", "a/\xff", "\"x\""}), Epoch: -1},
 	}
+}
+
+// someBudgets is a tree whose text leaves its name to the file.
+func someBudgets() *budget.Tree {
+	t, err := budget.Parse("x/the lab.v2.yml", []byte("# größe\r\nchildren:\r\n  - {name: \"\\u0041 b\", share: 1.5}\r\n"))
+	if err != nil {
+		panic(err)
+	}
+	return t
 }
 
 func everyAction() []fact.Action {
@@ -65,6 +78,9 @@ func everyAction() []fact.Action {
 			Place: []fact.Grant{cluster.WholeGrant(0, 0xff), {Node: 1, Milli: 250, GPUs: 4, Count: 1, CPU: 5, Memory: 6}, {Node: 2, Milli: 1000, CPU: 7}, {Node: 3, Milli: 1000, GPUs: 3, Count: 0}}},
 		{Do: fact.Stop, At: 6, Attempt: 9, For: 0, Count: 2, Milli: 2000, Reason: fact.Reason{Code: fact.GaveWay, For: 0}},
 		{Do: fact.Hold, At: 6, For: -1, Reason: fact.Reason{Code: fact.Leaving, For: -1, Have: 1, Want: 2, Block: 3, Until: 4}},
+		{Do: fact.Start, At: 6, Attempt: 2, For: -1, Until: 77, Reason: fact.Reason{Code: fact.ProtectionEnds, For: 0, Until: 78}},
+		{Do: fact.Start, At: 6, Attempt: 3, For: -1, Unallocated: true, Reason: fact.Reason{Code: fact.Fill, For: -1}},
+		{Do: fact.Uncharge, At: 6, Attempt: 3, For: -1, Reason: fact.Reason{Code: fact.BudgetShort, For: -1}},
 		{Do: fact.Reserve, At: 6, For: -1, Until: 99}, {Do: fact.Release, At: 7, For: -1}, {Do: fact.Refuse, At: 8, For: -1},
 	}
 }
@@ -116,7 +132,7 @@ func TestLinesRoundTrip(t *testing.T) {
 			timers++
 		}
 	}
-	if diff := cmp.Diff(facts, gotF); diff != "" {
+	if diff := cmp.Diff(facts, gotF, cmp.Comparer(sameBudgets)); diff != "" {
 		t.Errorf("facts (-want,+got):\n%s", diff)
 	}
 	if diff := cmp.Diff(actions, gotA, cmpopts.EquateEmpty()); diff != "" {
@@ -128,6 +144,13 @@ func TestLinesRoundTrip(t *testing.T) {
 	if int64(bytes.Count(out.Bytes(), []byte("\n"))) != w.Lines() {
 		t.Errorf("%d lines counted", w.Lines())
 	}
+}
+
+func sameBudgets(a, b *budget.Tree) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Name == b.Name && a.Hash == b.Hash && bytes.Equal(a.YAML(), b.YAML()) && cmp.Equal(a.Nodes, b.Nodes, cmpopts.IgnoreUnexported(budget.Node{}))
 }
 
 // TestSpecIsAWorkloadLine holds that a submission's spec has the names and
@@ -201,6 +224,14 @@ func TestErrorsSayWhereAndWhat(t *testing.T) {
 		"long place":      {`{"t":10,"do":"start","job":0,"try":1,"place":[[0,"1",1000,0,0,1,1]]}`, "place is"},
 		"no UTF-8":        {"{\"t\":10,\"fact\":\"timer\",\"x\":\"\xff\"}", "UTF-8"},
 		"empty line":      {" ", "empty line"},
+		"no budgets":      {`{"t":10,"fact":"budgets","name":"lab"}`, `no field "yaml"`},
+		"bad budgets":     {`{"t":10,"fact":"budgets","name":"lab","yaml":"children: 1"}`, "lab.yaml:1:"},
+		"yaml is no text": {`{"t":10,"fact":"budgets","yaml":{}}`, "yaml is"},
+		"name is no text": {`{"t":10,"fact":"budgets","name":7,"yaml":"children: [{name: a, share: 1}]"}`, "name is"},
+		"not idle since":  {`{"t":10,"fact":"session-idle","job":0,"try":1}`, `no field "since"`},
+		"who is active":   {`{"t":10,"fact":"session-active"}`, `no field "job"`},
+		"foreign session": {`{"t":10,"fact":"session-active","job":9}`, "no job of this number"},
+		"unalloc is 1":    {`{"t":10,"do":"start","job":0,"try":1,"unalloc":1}`, "true or false"},
 		"negative kept":   {`{"t":10,"fact":"finished","job":0,"try":1,"kept":-1}`, "negative"},
 	}
 	for name, tc := range tests {

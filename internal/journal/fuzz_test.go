@@ -17,6 +17,11 @@ func FuzzReader(f *testing.F) {
 	header := data[:bytes.IndexByte(data, '\n')+1]
 	f.Add(header, data[len(header):])
 	f.Add([]byte(head(f)), []byte(`{"t":11,"fact":"timer","x":[{"y":"\u00e9"},1e5,-0]}`+"\n"))
+	f.Add([]byte(head(f)), []byte(`{"t":11,"fact":"budgets","epoch_ms":5,"name":"lab","yaml":"children: [{name: a, share: 1}]"}
+{"t":11,"fact":"session-idle","job":0,"try":1,"since":-4}
+{"t":11,"fact":"session-active","job":0}
+{"t":11,"do":"start","job":0,"try":2,"until":12,"unalloc":true,"why":"protection-ends","why_job":0}
+`))
 	for _, line := range bytes.SplitAfter(data[len(header):], []byte("\n"))[:25] {
 		f.Add(header, line)
 	}

@@ -153,7 +153,7 @@ func (r *Reader) decode() (msg, want string) {
 
 // checkFact checks what a fact names, and reads a submitted job.
 func (r *Reader) checkFact(f *fact.Fact) (msg, want string) {
-	aboutNode := f.Kind <= fact.NodeResumed
+	aboutNode := f.Kind >= fact.NodeDown && f.Kind <= fact.NodeResumed
 	if f.Node != -1 || aboutNode {
 		if f.Node < 0 || int(f.Node) >= len(r.header.Cluster.Nodes) {
 			return "no node has this number", "the number of a node of the header's cluster, from 0"
@@ -162,13 +162,16 @@ func (r *Reader) checkFact(f *fact.Fact) (msg, want string) {
 	switch {
 	case aboutNode:
 		return "", ""
+	case f.Kind == fact.BudgetsChanged:
+		f.Budgets, msg, want = r.l.budgets()
+		return msg, want
 	case f.Kind != fact.JobSubmitted:
 		return r.checkJob(f.Job)
 	case f.Job != r.jobs:
 		return "a submission out of number", "the next number, jobs being numbered from 0"
 	}
 	r.jobs++
-	f.Submitted, msg, want = r.names.spec(r.l.spec)
+	f.Submitted, msg, want = r.names.spec(r.l.text[fSpec-fPlace])
 	return msg, want
 }
 

@@ -225,5 +225,5 @@ func same(a, b *fact.Action) bool {
 		}
 	}
 	return a.Do == b.Do && a.Job == b.Job && a.Attempt == b.Attempt && a.For == b.For && a.Tasks == b.Tasks &&
-		a.Count == b.Count && a.Milli == b.Milli && a.At == b.At && a.Until == b.Until && a.Reason == b.Reason
+		a.Count == b.Count && a.Milli == b.Milli && a.At == b.At && a.Until == b.Until && a.Unallocated == b.Unallocated && a.Reason == b.Reason
 }

@@ -158,6 +158,22 @@ func TestEditsAreFound(t *testing.T) {
 	}
 }
 
+// A start that was unallocated is another one than a charged one.
+func TestUnallocatedIsCompared(t *testing.T) {
+	data, _ := record(t, sim.Options{Workload: someJobs(2, 120, true), Cluster: lab(false), Policy: shipped(t, "contract")})
+	const mark = `,"unalloc":true`
+	at := bytes.Index(data, []byte(mark))
+	if at < 0 {
+		t.Fatal("the journal has no unallocated start")
+	}
+	edited := bytes.Replace(data, []byte(mark), nil, 1)
+	_, err := Replay(reader(t, edited), true)
+	var diff *Difference
+	if want := bytes.Count(data[:at], []byte("\n")) + 1; !errors.As(err, &diff) || diff.Line != want || !strings.Contains(diff.Decided, mark) {
+		t.Errorf("%v, want a difference at line %d", err, want)
+	}
+}
+
 func TestDifferenceShowsBoth(t *testing.T) {
 	data, _ := record(t, sim.Options{Workload: someJobs(2, 10, false), Cluster: lab(false), Policy: shipped(t, "fifo")})
 	data = bytes.Replace(data, []byte(`"why":"in-order"`), []byte(`"why":"skipped"`), 1)

@@ -11,9 +11,9 @@ import (
 // list goes as far as package fact does.
 var (
 	kindWords    = words(fact.JobSubmitted, fact.Kind.String)
-	doWords      = words(fact.Refuse, fact.Do.String)
-	codeWords    = words(fact.DependencyFailed, fact.Code.String)
-	causeWords   = words(fact.CauseDrain, fact.Cause.String)
+	doWords      = words(fact.Uncharge, fact.Do.String)
+	codeWords    = words(fact.Idle, fact.Code.String)
+	causeWords   = words(fact.CauseParked, fact.Cause.String)
 	outcomeWords = words(workload.OutcomeUnknown, workload.Outcome.String)
 )
 
