@@ -78,3 +78,9 @@ func (t *Tree) multiply() (rounded []int32) {
 	}
 	return rounded
 }
+
+// FairShare is a node's share of an amount, rounded down.
+func (t *Tree) FairShare(node int32, whole int64) int64 {
+	n := &t.Nodes[node]
+	return int64(mulDiv(n.num, clamp(whole), n.den))
+}
