@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/sim"
@@ -19,6 +20,10 @@ type Config struct {
 	Window Window
 	// By is what fairness is measured over.
 	By Grouping
+	// Budgets say what accounts are owed; nil = nothing is said about it.
+	Budgets *budget.Tree
+	// ShareWindow is how far back usage counts and shortfalls may be made good; 0 = 7 days.
+	ShareWindow workload.Span
 	// Bins is the size of the time series, 0 = none. Between half of it and all
 	// of it comes to be used. At least 2.
 	Bins int
@@ -54,8 +59,16 @@ type Collector struct {
 	lost   [fact.CauseDrain + 2]area // by cause, in job order of the window
 	// lost and restart time spent inside the window, and in all
 	burnt, burntAll area
-	series          seriesBuilder
-	runs            runStore
+	// both are all time, and the window; lostBy and restartBy split losses of the
+	// window's jobs by class.
+	both              [2]stretch
+	pair              [2]*stretch
+	lostBy, restartBy [classes]area
+	milliBy           [classes]int64 // assigned now, by class
+	nodes             nodeRuns
+	accounts          *accounts
+	series            seriesBuilder
+	runs              runStore
 }
 
 // totals are integrals over one stretch of time.
@@ -93,6 +106,19 @@ type jobState struct {
 	asks  int64
 	group int32
 	slot  int32 // of openRuns
+	// leaf and account of the budgets, -1 for none; asked is the class it asks for,
+	// kind that of its present or last run.
+	leaf, account int32
+	asked, kind   class
+	// kindSince is when the run became of its kind: its start, or when its charge ended.
+	kindSince workload.Time
+	// counts: it waits as part of what its account asks for; wants is what its run
+	// does, and charged what the run is charged, in milli-GPU. told: it is to stop.
+	counts, told   bool
+	wants, charged int64
+	// stopped is when it last had to give way; date is the first start promised, at
+	// the time promised. workload.Unknown = never.
+	stopped, date, promised workload.Time
 	// known: the job was submitted; later: it has dependencies, so that its wait
 	// is no demand before it first starts.
 	known, later bool
@@ -113,6 +139,9 @@ func NewCollector(cfg Config) *Collector {
 		c.jobs = make([]jobState, 0, len(cfg.Workload.Jobs))
 	}
 	c.types = newTypeTotals(cfg.Cluster)
+	c.nodes = newNodeRuns(len(cfg.Cluster.Nodes))
+	c.accounts = newAccounts(&cfg, c.from, c.to)
+	c.pair = [2]*stretch{&c.both[0], &c.both[1]}
 	c.groups.index = make(map[string]int32)
 	c.series.limit = cfg.Bins
 	c.runs.limit = cfg.Runs
@@ -124,16 +153,28 @@ func (c *Collector) Window() Window { return Window{c.from, c.to} }
 
 // Fact takes in one fact.
 func (c *Collector) Fact(f *fact.Fact) {
+	if c.accounts != nil {
+		c.accounts.begin(c.jobs, f.At)
+	}
 	switch f.Kind {
 	case fact.JobSubmitted:
 		c.submit(f)
+	case fact.JobStarted:
+		if j := c.job(f.Job); j != nil {
+			c.beginCharge(j, f.At)
+		}
 	case fact.JobFinished, fact.JobStopped, fact.StartFailed:
 		c.endRun(f)
 	case fact.JobCancelled:
 		if j := c.job(f.Job); j != nil {
 			c.stopWaiting(j, f.At)
+			c.redeem(j, f.At, false)
 			j.since = workload.Unknown
 		}
+	case fact.NodeDrained:
+		c.drain(f.Node, f.At)
+	case fact.NodeResumed:
+		c.resume(f.Node)
 	case fact.NodeDown:
 		c.types.nodeDown(f.Node, true)
 	case fact.NodeUp:
@@ -143,9 +184,21 @@ func (c *Collector) Fact(f *fact.Fact) {
 
 // Action takes in one decision.
 func (c *Collector) Action(a *fact.Action) {
+	if c.accounts != nil {
+		c.accounts.begin(c.jobs, a.At)
+	}
 	switch a.Do {
 	case fact.Start:
 		c.startRun(a)
+	case fact.Stop:
+		if j := c.job(a.Job); j != nil {
+			c.endCharge(j, a.At)
+			j.told = true
+		}
+	case fact.Uncharge:
+		c.uncharge(a)
+	case fact.Reserve:
+		c.reserve(a)
 	case fact.Refuse:
 		if j := c.job(a.Job); j != nil {
 			c.stopWaiting(j, a.At)
@@ -161,6 +214,10 @@ func (c *Collector) Instant(g *sim.Gauge) {
 	}
 	c.prev, c.hasOne = *g, true
 	c.types.settle()
+	c.series.unallocated, c.series.squat = c.milliBy[unallocated], c.milliBy[squat]
+	if c.accounts != nil {
+		c.accounts.end(c.jobs, g)
+	}
 	if c.submitted {
 		c.allocated, c.installed = g.Assigned, g.Installed
 		c.submitted = false
@@ -209,8 +266,14 @@ func (c *Collector) submit(f *fact.Fact) {
 	}
 	c.jobs[f.Job] = jobState{
 		submit: f.At, since: f.At, start: workload.Unknown, slot: -1,
-		left: c.runTime(f.Job, w), asks: w.Need.TotalMilli(),
+		left: c.runTime(f.Job, w), asks: w.Need.TotalMilli(), asked: classOf(w), leaf: noAccount, account: noAccount,
+		stopped: workload.Unknown, date: workload.Unknown, promised: workload.Unknown,
 		group: c.groups.of(c.cfg.By.key(w)), known: true, later: len(w.After) > 0,
+	}
+	if c.accounts != nil {
+		j := &c.jobs[f.Job]
+		j.leaf, j.account = c.accounts.leafOf(w)
+		c.waits(f.Job, j)
 	}
 	if !c.sel.Contains(f.At) {
 		return
@@ -242,7 +305,11 @@ func (c *Collector) startRun(a *fact.Action) {
 		return
 	}
 	c.stopWaiting(j, a.At)
-	j.since, j.start, j.later = workload.Unknown, a.At, false
+	c.redeem(j, a.At, true)
+	j.since, j.start, j.kindSince, j.later, j.told = workload.Unknown, a.At, a.At, false, false
+	if j.kind = j.asked; a.Unallocated && j.asked == allocated {
+		j.kind = unallocated
+	}
 	if len(a.Place) == 0 {
 		j.milli = a.Milli
 		c.types.assignPool(j.milli)
@@ -253,9 +320,15 @@ func (c *Collector) startRun(a *fact.Action) {
 			m := milliOf(g)
 			j.milli += m
 			c.types.assign(g.Node, m)
+			c.ranOn(g.Node, 1, a.At)
 		}
 	}
 	j.slot = c.open.put(a.Place)
+	c.milliBy[j.kind] += j.milli
+	if j.kind == allocated && j.account != noAccount {
+		j.wants = j.milli
+		c.accounts.ask(j.account, j.wants)
+	}
 }
 
 func (c *Collector) endRun(f *fact.Fact) {
@@ -276,9 +349,14 @@ func (c *Collector) endRun(f *fact.Fact) {
 		}
 		return
 	}
-	if f.Cause != fact.CauseCancelled {
-		j.since = f.At // back in the queue
+	switch f.Cause {
+	case fact.CausePreempted, fact.CauseReservation, fact.CauseDrain:
+		c.gaveWay(j, f.At)
+	case fact.CauseCancelled:
+		return
 	}
+	j.since = f.At // back in the queue
+	c.waits(f.Job, j)
 }
 
 // release gives back what a run holds.
@@ -289,7 +367,9 @@ func (c *Collector) release(n int32, j *jobState, at workload.Time) {
 	}
 	for i := range place {
 		c.types.assign(place[i].Node, -milliOf(&place[i]))
+		c.ranOn(place[i].Node, -1, at)
 	}
+	c.leave(j, at)
 	c.groups.rows[j.group].served(j, at, c.from, c.to)
 	if c.runs.limit > 0 {
 		c.runs.add(n, j.start, at, place, j.milli)
@@ -304,15 +384,70 @@ func (c *Collector) loss(j *jobState, f *fact.Fact) {
 	if f.Lost == 0 && f.Restart == 0 {
 		return
 	}
-	c.burntAll.add(j.milli, f.Lost+f.Restart)
-	c.burnt.add(j.milli, overlap(max(j.start, f.At-f.Lost), f.At, c.from, c.to))
-	c.burnt.add(j.milli, overlap(j.start, min(f.At, j.start+f.Restart), c.from, c.to))
+	if j.kind != squat { // all of its time is lost as it is
+		c.burntAll.add(j.milli, f.Lost+f.Restart)
+		c.burnt.add(j.milli, overlap(max(j.start, f.At-f.Lost), f.At, c.from, c.to))
+		c.burnt.add(j.milli, overlap(j.start, min(f.At, j.start+f.Restart), c.from, c.to))
+	}
+	c.series.pending.LostGPUHours += float64(j.milli) * float64(f.Lost+f.Restart) / milliMsPerGPUHour
 	if c.sel.Contains(j.submit) {
 		i := int(f.Cause)
 		if f.Kind == fact.JobFinished {
 			i = len(c.lost) - 1
 		}
 		c.lost[i].add(j.milli, f.Lost)
+		c.lostBy[j.kind].add(j.milli, f.Lost)
+		c.restartBy[j.kind].add(j.milli, f.Restart)
+	}
+}
+
+// waits makes a job that waits from now on part of what its account asks for.
+func (c *Collector) waits(n int32, j *jobState) {
+	if j.account == noAccount || j.asked != allocated || j.later || j.left <= 0 {
+		return
+	}
+	j.counts = true
+	c.accounts.ask(j.account, j.asks)
+	c.accounts.fresh = append(c.accounts.fresh, n)
+}
+
+// beginCharge charges a run that has come true.
+func (c *Collector) beginCharge(j *jobState, at workload.Time) {
+	if j.start == workload.Unknown || j.wants == 0 || j.charged > 0 || j.told {
+		return
+	}
+	j.charged = j.wants
+	c.accounts.charge(j.leaf, j.account, at, j.charged)
+}
+
+// uncharge makes the rest of a run unallocated.
+func (c *Collector) uncharge(a *fact.Action) {
+	j := c.job(a.Job)
+	if j == nil || j.start == workload.Unknown || j.kind != allocated {
+		return
+	}
+	c.leave(j, a.At)
+	j.kind, j.kindSince = unallocated, a.At
+	c.milliBy[unallocated] += j.milli
+}
+
+// leave books what a run had in its class.
+func (c *Collector) leave(j *jobState, at workload.Time) {
+	c.endCharge(j, at)
+	if j.wants > 0 {
+		c.accounts.ask(j.account, -j.wants)
+		j.wants = 0
+	}
+	c.milliBy[j.kind] -= j.milli
+	c.both[0].ran(j, at, -workload.Never, workload.Never)
+	c.both[1].ran(j, at, c.from, c.to)
+}
+
+// endCharge ends the charge of a run that is told to stop, or has ended.
+func (c *Collector) endCharge(j *jobState, at workload.Time) {
+	if j.charged > 0 {
+		c.accounts.charge(j.leaf, j.account, at, -j.charged)
+		j.charged = 0
 	}
 }
 
@@ -323,5 +458,9 @@ func (c *Collector) stopWaiting(j *jobState, now workload.Time) {
 	}
 	n := min(now-j.since, j.left)
 	j.left -= n
+	if j.counts {
+		j.counts = false
+		c.accounts.ask(j.account, -j.asks)
+	}
 	c.groups.rows[j.group].waited.add(j.asks, overlap(j.since, j.since+n, c.from, c.to))
 }

@@ -30,6 +30,8 @@ func Compute(c *Collector, w *workload.Workload, r *sim.Result) Metrics {
 	m.gauges(&v)
 	m.jobs(&v, w, r)
 	m.losses(c)
+	m.split(&v)
+	m.budget(&v)
 	m.money(&v)
 	return m
 }
@@ -45,6 +47,7 @@ type view struct {
 	window, makespan totals
 	atFinish         bool // the types' integrals are those of the last finish
 	groups           []group
+	all, win         stretch
 }
 
 // close continues the last state: a window may outlast the last fact, and a run
@@ -72,12 +75,15 @@ func (v *view) close() {
 		}
 	}
 	v.groups = append([]group(nil), c.groups.rows...)
+	v.all, v.win = c.both[0], c.both[1]
 	for i := range c.jobs {
 		j := c.jobs[i] // a copy: closing it must not touch the collector
 		switch {
 		case !j.known:
 		case j.start != workload.Unknown:
 			v.groups[j.group].served(&j, v.end, v.from, v.to)
+			v.all.ran(&j, v.end, -workload.Never, workload.Never)
+			v.win.ran(&j, v.end, v.from, v.to)
 		case j.since != workload.Unknown && !j.later:
 			n := min(v.end-j.since, j.left)
 			v.groups[j.group].waited.add(j.asks, overlap(j.since, j.since+n, v.from, v.to))
@@ -97,7 +103,7 @@ func (m *Metrics) gauges(v *view) {
 	m.Fragmentation = ratio(win.fragmented.float(), available)
 	m.HeldGPUHours = win.held.gpuHours()
 	m.AllocatedGPURatio = ratio(float64(v.c.allocated), float64(v.c.installed))
-	m.GoodputOccupancy = max(0, ratio(win.assigned.float()-v.burnt(win).float(), available))
+	m.GoodputOccupancy = max(0, ratio(win.assigned.float()-v.burnt(win).float()-v.squat(win).float(), available))
 	m.GPUHours = all.assigned.gpuHours()
 	m.Makespan = seconds(max(0, v.finish-v.begin))
 	m.Jain, m.JainN = jain(v.groups)
@@ -109,6 +115,14 @@ func (v *view) burnt(win *totals) area {
 		return v.c.burnt
 	}
 	return v.c.burntAll
+}
+
+// squat is the GPU-time of parked jobs, which comes to nothing.
+func (v *view) squat(win *totals) area {
+	if win != &v.makespan {
+		return v.win.run[squat]
+	}
+	return v.all.run[squat]
 }
 
 func (m *Metrics) losses(c *Collector) {
@@ -144,7 +158,7 @@ func newTally(n int) *tally {
 func (m *Metrics) jobs(v *view, w *workload.Workload, r *sim.Result) {
 	n := min(len(w.Jobs), len(r.Jobs))
 	t := newTally(n)
-	groups := newGroupTally(len(v.groups))
+	groups, kinds := newGroupTally(len(v.groups)), newClassTally()
 	var lost, restart area
 	for i := range n {
 		j, o := &w.Jobs[i], &r.Jobs[i]
@@ -156,6 +170,7 @@ func (m *Metrics) jobs(v *view, w *workload.Workload, r *sim.Result) {
 		m.NodeFailures += int64(o.NodeFailures)
 		lost.add(o.Lost, 1)
 		restart.add(o.Restart, 1)
+		kinds.add(j, o, v.end)
 		wait, waited := m.job(t, v, j, o, declared(w, i))
 		if i < len(v.c.jobs) && v.c.jobs[i].known {
 			groups.add(v.c.jobs[i].group, wait, waited)
@@ -166,7 +181,8 @@ func (m *Metrics) jobs(v *view, w *workload.Workload, r *sim.Result) {
 	m.PreemptionsPerJob = ratio(float64(m.Preemptions), float64(m.Jobs))
 	m.PreemptionsPer1000GPUHours = ratio(float64(m.Preemptions)*1000, m.GPUHours)
 
-	tmp := make([]uint64, len(t.wait.keys))
+	tmp := make([]uint64, m.Jobs)
+	m.Classes, m.Sizes = kinds.waits(tmp)
 	m.Wait, m.QueueTime = t.wait.dist(tmp), t.queue.dist(tmp)
 	m.JCT, m.BoundedSlowdown = t.jct.dist(tmp), t.slowdown.dist(tmp)
 	if len(t.debug.keys) > 0 {

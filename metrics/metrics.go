@@ -47,6 +47,30 @@ type Metrics struct {
 	// HeldGPUHours was kept free in the window for winners whose victims still left.
 	HeldGPUHours float64 `json:"held_gpu_hours"`
 
+	// AllocatedGPUHours, UnallocatedGPUHours and SquatGPUHours (parked jobs that do
+	// nothing) were assigned in the window; UnallocatedShare is unallocated / (allocated
+	// + unallocated).
+	AllocatedGPUHours   float64 `json:"allocated_gpu_hours"`
+	UnallocatedGPUHours float64 `json:"unallocated_gpu_hours"`
+	SquatGPUHours       float64 `json:"squat_gpu_hours,omitempty"`
+	UnallocatedShare    float64 `json:"unallocated_share"`
+	// AllocatedPreemptions are stops of allocated work in the window, Thrash those of
+	// them within 3 h of the job's previous one.
+	AllocatedPreemptions                int64   `json:"allocated_preemptions"`
+	AllocatedPreemptionsPer1000GPUHours float64 `json:"allocated_preemptions_per_1000_gpu_hours"`
+	Thrash                              int64   `json:"thrash"`
+	// LostByClass splits lost work and restart overhead of the window's jobs: allocated,
+	// unallocated, squat.
+	LostByClass map[string]ClassLoss `json:"lost_by_class,omitempty"`
+	// Classes and Sizes are waits of classes of jobs; those withdrawn enter as lower bounds.
+	Classes []ClassWait `json:"classes,omitempty"`
+	Sizes   []ClassWait `json:"sizes,omitempty"`
+	// Dates promised, nil where none was; Drains of nodes, nil where none was.
+	Dates  *Dates  `json:"dates,omitempty"`
+	Drains *Drains `json:"drains,omitempty"`
+	// Budget is what accounts were owed and got, nil without budgets.
+	Budget *BudgetUse `json:"budget,omitempty"`
+
 	// Jain is Jain's index over JainN groups (JainBy: team, partition or user).
 	Jain   float64 `json:"jain"`
 	JainN  int     `json:"jain_n"`

@@ -221,20 +221,34 @@ func BenchmarkInstant(b *testing.B) {
 	}
 }
 
-func BenchmarkStartFinish(b *testing.B) {
-	spec := cluster.Uniform("1000x8", 1000, 8)
-	c := NewCollector(Config{Cluster: spec, Window: Window{0, 1 << 50}, Runs: 10_000})
-	j := workload.Job{Team: "a", Need: workload.Need{GPUs: 8}, Estimate: workload.Hour}
+func BenchmarkStartFinish(b *testing.B) { benchStartFinish(b, Config{Runs: 10_000}) }
+
+func BenchmarkStartFinishBudgets(b *testing.B) {
+	b.Run("figures", func(b *testing.B) { benchStartFinish(b, Config{Runs: 10_000, Budgets: halves(b)}) })
+	b.Run("series", func(b *testing.B) { benchStartFinish(b, Config{Runs: 10_000, Budgets: halves(b), Bins: 1024}) })
+}
+
+// benchStartFinish submits, starts, confirms and finishes a job in two instants, 1 s apart.
+func benchStartFinish(b *testing.B, cfg Config) {
+	cfg.Cluster, cfg.Window = cluster.Uniform("1000x8", 1000, 8), Window{0, 1 << 50}
+	c := NewCollector(cfg)
+	j := workload.Job{Team: "A", Need: workload.Need{GPUs: 8}, Estimate: workload.Hour}
 	sub := fact.Fact{Kind: fact.JobSubmitted, Submitted: &j}
 	act := fact.Action{Do: fact.Start, Count: 8, Milli: 8000, Place: []fact.Grant{on(7, 0, 8)}}
-	fin := fact.Fact{Kind: fact.JobFinished}
+	started, fin := fact.Fact{Kind: fact.JobStarted}, fact.Fact{Kind: fact.JobFinished}
+	g := sim.Gauge{Installed: 8e6, Available: 8e6}
 	b.ReportAllocs()
 	for b.Loop() {
-		sub.At++
-		act.At, fin.At = sub.At, sub.At+1000
+		sub.At += 2000
+		act.At, started.At, fin.At = sub.At, sub.At, sub.At+1000
 		c.Fact(&sub)
 		c.Action(&act)
+		c.Fact(&started)
+		g.At, g.Assigned = sub.At, 8000
+		c.Instant(&g)
 		c.Fact(&fin)
+		g.At, g.Assigned = fin.At, 0
+		c.Instant(&g)
 	}
 }
 

@@ -18,6 +18,12 @@ type Bin struct {
 	Span                                             float64
 	Installed, Available, Assigned, Held, Fragmented float64
 	WaitingGPUs, WaitingJobs, RunningJobs            float64
+	// Unallocated and Squat are parts of Assigned: by work that is not charged, and by
+	// parked jobs that do nothing.
+	Unallocated, Squat float64
+	// Preemptions count runs that gave way in the bin, AllocatedPreemptions those of
+	// allocated work; LostGPUHours is what ended there lost, restart overhead included.
+	Preemptions, AllocatedPreemptions, LostGPUHours float64
 }
 
 func (b *Bin) add(o *Bin) {
@@ -30,6 +36,11 @@ func (b *Bin) add(o *Bin) {
 	b.WaitingGPUs += o.WaitingGPUs
 	b.WaitingJobs += o.WaitingJobs
 	b.RunningJobs += o.RunningJobs
+	b.Unallocated += o.Unallocated
+	b.Squat += o.Squat
+	b.Preemptions += o.Preemptions
+	b.AllocatedPreemptions += o.AllocatedPreemptions
+	b.LostGPUHours += o.LostGPUHours
 }
 
 // Occupancy is assigned / available GPU-time of the bin, in 0..1.
@@ -65,6 +76,10 @@ type seriesBuilder struct {
 	from  workload.Time
 	width workload.Span
 	bins  []Bin
+	// unallocated and squat are GPUs held since the last instant, in milli-GPU;
+	// pending counts what happened at it.
+	unallocated, squat int64
+	pending            Bin
 }
 
 func (s *seriesBuilder) add(g *sim.Gauge, from, to workload.Time) {
@@ -82,6 +97,7 @@ func (s *seriesBuilder) add(g *sim.Gauge, from, to workload.Time) {
 		}
 		end := min(to, s.from+workload.Span(i+1)*s.width)
 		s.bins[i].hold(g, end-from)
+		s.bins[i].holdClasses(s, end-from)
 		from = end
 	}
 }
@@ -101,6 +117,17 @@ func (b *Bin) hold(g *sim.Gauge, ms workload.Span) {
 	b.WaitingGPUs += float64(g.WaitingMilli) * gpu
 	b.WaitingJobs += float64(g.WaitingJobs) * d
 	b.RunningJobs += float64(g.RunningJobs) * d
+}
+
+// holdClasses adds what classes of work hold, and what happened at the last instant.
+func (b *Bin) holdClasses(s *seriesBuilder, ms workload.Span) {
+	gpu := float64(ms) / 1000
+	b.Unallocated += float64(s.unallocated) * gpu
+	b.Squat += float64(s.squat) * gpu
+	if s.pending != (Bin{}) {
+		b.add(&s.pending)
+		s.pending = Bin{}
+	}
 }
 
 func (s *seriesBuilder) double() {

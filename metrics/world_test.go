@@ -16,6 +16,8 @@ type script struct {
 	holds map[int32]int64
 	facts []fact.Fact
 	acts  []fact.Action
+	// confirm are the jobs whose start the world confirms at once.
+	confirm []int32
 }
 
 func newScript(c *Collector, w *workload.Workload, gpus int64) *script {
@@ -69,7 +71,10 @@ func (s *script) at(t workload.Time) {
 		s.acts[i].At = t
 		s.c.Action(&s.acts[i])
 	}
-	s.facts, s.acts = s.facts[:0], s.acts[:0]
+	for _, job := range s.confirm {
+		s.c.Fact(&fact.Fact{Kind: fact.JobStarted, Job: job, At: t})
+	}
+	s.facts, s.acts, s.confirm = s.facts[:0], s.acts[:0], s.confirm[:0]
 	s.g.At = t
 	s.c.Instant(&s.g)
 }

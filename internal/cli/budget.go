@@ -18,8 +18,9 @@ func budgetCommand(s *State) *cobra.Command {
 		`A budgets file is a tree of shares (organisation, programs, projects, researchers),
 with hard limits in GPU-hours where they are wanted. docs/budgets.md has every key.`,
 		`  escala budget check budgets.yaml
-  escala budget show budgets.yaml --workload jobs.csv`,
-		budgetCheckCommand(s), budgetShowCommand(s))
+  escala budget show budgets.yaml --workload jobs.csv
+  escala budget owed run1/journal.jsonl`,
+		budgetCheckCommand(s), budgetShowCommand(s), budgetOwedCommand(s))
 }
 
 // budgetFlags are the options of both commands.
@@ -37,25 +38,20 @@ func (f *budgetFlags) add(c *cobra.Command, about string) {
 
 // inputs reads the budgets, and the workload where one is named.
 func (f *budgetFlags) inputs(s *State, path string) (*budget.Tree, *workload.Workload, error) {
-	data, err := s.ReadFile(path)
-	if err != nil {
-		return nil, nil, badInput(fmt.Errorf("budgets %w", noFile(err)), "the path of a budgets file; docs/budgets.md shows one")
-	}
-	t, err := budget.Parse(path, data)
-	if err != nil {
-		return nil, nil, badInput(err, "docs/budgets.md has every key, with examples")
-	}
 	if f.workload == "" {
+		t, err := s.loadBudgets(path, nil)
+		if err != nil {
+			return nil, nil, err
+		}
 		return t, nil, f.read.unused()
 	}
 	w, err := s.readWorkload(f.workload, &f.read)
 	if err != nil {
 		return nil, nil, err
 	}
-	// What the accounts refuse, such as dates without a calendar, is wrong from the start.
-	start, _ := w.Window()
-	if _, err := budget.NewAccounts(t, w.Epoch, start); err != nil {
-		return nil, nil, badInput(fmt.Errorf("%s: %w", path, err), "docs/budgets.md, Credits")
+	t, err := s.loadBudgets(path, w)
+	if err != nil {
+		return nil, nil, err
 	}
 	return t, w, nil
 }

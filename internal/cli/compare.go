@@ -51,7 +51,8 @@ out.fifo.csv, out.sjf-helios.csv and so on ("@", "/" and blanks become "-").`,
   escala compare log.swf.gz --policy fifo,easy,conservative --output json
   escala compare jobs.csv --cluster c.yaml --policy srtf --checkpoint 30m --restart-cost 2m
   escala compare pods.jsonl --cluster nodes.csv --policy place-random,place-fgd --until 3h
-  escala compare jobs.csv --cluster 16x8 --policy easy --window 7d..14d --jobs out.csv`,
+  escala compare jobs.csv --cluster 16x8 --policy easy --window 7d..14d --jobs out.csv
+  escala compare lab.jsonl --cluster 128x8 --policy priority,easy --budgets budgets.yaml --window 5d..`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), s, args, cmd.Flags().Changed)
 		},
@@ -179,6 +180,9 @@ func (s *State) prepare(paths, policies []string, clusterRef string, read *readF
 	}
 	if isDemo && clusterRef == "" {
 		c.Assumptions = append(c.Assumptions, demoAssumptions()...)
+	}
+	if err := s.takeBudgets(world.budgets, t, c); err != nil {
+		return nil, nil, err
 	}
 	return c, t, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/engine"
 	"github.com/escala-sched/escala/internal/report"
@@ -40,6 +41,8 @@ type study struct {
 	faults sim.Faults
 	window metrics.Window
 	until  workload.Time
+	// budgets that policies share by and all are judged by, nil = none.
+	budgets *budget.Tree
 	// series and pictures: keep the run over time, and who ran where.
 	series, pictures bool
 	// observer, if set, watches as well; for studies of one policy.
@@ -52,7 +55,8 @@ type study struct {
 }
 
 func (t *study) options(i int) sim.Options {
-	return sim.Options{Workload: t.workload, Cluster: t.cluster, Policy: t.policies[i], Assume: t.assume, Faults: t.faults, Until: t.until}
+	return sim.Options{Workload: t.workload, Cluster: t.cluster, Policy: t.policies[i], Budgets: t.budgets,
+		Assume: t.assume, Faults: t.faults, Until: t.until}
 }
 
 // check refuses what cannot run before anything does.
@@ -124,7 +128,8 @@ func (t *study) run(ctx context.Context, bar *progress) ([]report.Policy, error)
 
 func (t *study) one(ctx context.Context, i int, bar *progress, out *report.Policy) error {
 	p := t.policies[i]
-	cfg := metrics.Config{Cluster: t.cluster, Workload: t.workload, Window: t.window, By: metrics.GroupingOf(t.workload)}
+	cfg := metrics.Config{Cluster: t.cluster, Workload: t.workload, Window: t.window, By: metrics.GroupingOf(t.workload),
+		Budgets: t.budgets, ShareWindow: shareWindow(t.policies)}
 	if t.series || t.pictures {
 		cfg.Bins = seriesBins
 	}
@@ -154,7 +159,7 @@ func (t *study) one(ctx context.Context, i int, bar *progress, out *report.Polic
 		Notes: res.Notes, Metrics: metrics.Compute(col, t.workload, res),
 	}
 	if t.pictures {
-		out.Series, out.Runs = col.Series(res.End), col.Runs(res.End)
+		out.Series, out.Runs, out.Accounts = col.Series(res.End), col.Runs(res.End), col.Accounts(res.End)
 	}
 	if t.finished == nil {
 		return nil

@@ -13,6 +13,20 @@ type table struct {
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
+// alignRight puts the columns from one on to the right, as numbers are.
+func (t *table) alignRight(from int) {
+	rows := append([][]string{t.header}, t.rows...)
+	for i := from; i < len(t.header); i++ {
+		most := 0
+		for _, row := range rows {
+			most = max(most, utf8.RuneCountInString(row[i]))
+		}
+		for _, row := range rows {
+			row[i] = strings.Repeat(" ", most-utf8.RuneCountInString(row[i])) + row[i]
+		}
+	}
+}
+
 const columnGap = 3
 
 // showTable writes a table to standard output. Where a terminal is too narrow for

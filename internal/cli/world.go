@@ -22,6 +22,7 @@ type worldFlags struct {
 	seed          uint64
 	estimates     string
 	window, until string
+	budgets       string
 	given         func(name string) bool
 	demo          bool
 }
@@ -29,6 +30,7 @@ type worldFlags struct {
 func (f *worldFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.window, "window", "", "figures over this window only, `FROM..TO`: seconds, durations since the workload's zero, or dates; either end may be left out")
+	fs.StringVar(&f.budgets, "budgets", "", "tree of shares and budgets, a `file`: policies that share go by it, all are judged by it")
 	fs.StringVar(&f.until, "until", "", "cut the runs at this `time`, written as in --window")
 	fs.Var(newChoice(&f.estimates, "", "given", "perfect", "limit", "helios"), "estimates", "what is known of run times under policies named without @: given, perfect, limit, helios (default: as the policy says)")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of all that is drawn: wrong estimates, random placement, node failures")
@@ -102,8 +104,21 @@ func (f *worldFlags) times(w *workload.Workload) (win metrics.Window, until work
 	return win, until, nil
 }
 
+const windowHint = "--window 10d..20d, --window 2020-09-07..2020-09-14, or --window 86400.. (seconds)"
+
+// parseWindow reads a window in which jobs of the workload were submitted.
 func parseWindow(text string, w *workload.Workload) (metrics.Window, error) {
-	const hint = "--window 10d..20d, --window 2020-09-07..2020-09-14, or --window 86400.. (seconds)"
+	win, err := parseBounds(text, w)
+	if err == nil {
+		err = holdsJobs(win, text, w)
+	}
+	return win, err
+}
+
+// parseBounds reads a window of the workload's clock. An end that is left out is that
+// of the submissions.
+func parseBounds(text string, w *workload.Workload) (metrics.Window, error) {
+	const hint = windowHint
 	from, to, ok := strings.Cut(text, "..")
 	if !ok || from == "" && to == "" {
 		return metrics.Window{}, badUsage(hint, "--window %q: want FROM..TO", text)
@@ -132,12 +147,18 @@ func parseWindow(text string, w *workload.Workload) (metrics.Window, error) {
 	if win.From >= win.To {
 		return win, badUsage(hint, "--window %q ends before it begins", text)
 	}
+	return win, nil
+}
+
+// holdsJobs refuses a window in which nothing was submitted.
+func holdsJobs(win metrics.Window, text string, w *workload.Workload) error {
 	for i := range w.Jobs {
 		if win.Contains(w.Jobs[i].Submit) {
-			return win, nil
+			return nil
 		}
 	}
-	return win, badUsage(hint, "--window %q holds no submission; the first is %s, the last %s", text, momentText(t0, w), momentText(t1, w))
+	t0, t1 := w.Window()
+	return badUsage(windowHint, "--window %q holds no submission; the first is %s, the last %s", text, momentText(t0, w), momentText(t1, w))
 }
 
 func seconds(t workload.Time) string {

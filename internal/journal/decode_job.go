@@ -142,6 +142,10 @@ func contract(c *workload.Contract, val []byte) bool {
 			ok = amount(&c.CheckpointInterval, o.val, 0)
 		case "checkpoint_on_stop":
 			c.CheckpointOnStop, ok = yes(o.val)
+		case "resumable":
+			var resumable bool
+			resumable, ok = yes(o.val)
+			c.NotResumable = !resumable
 		case "restart_cost_ms":
 			ok = amount(&c.RestartCost, o.val, 0)
 		case "grace_ms":

@@ -92,6 +92,9 @@ func appendContract(b []byte, c *workload.Contract) []byte {
 		b = append(b, `"checkpoint_on_stop":`...)
 		b = append(strconv.AppendBool(b, true), ',')
 	}
+	if c.NotResumable {
+		b = append(b, `"resumable":false,`...)
+	}
 	if c.RestartCost != 0 {
 		b = append(number(b, `"restart_cost_ms":`, c.RestartCost), ',')
 	}

@@ -25,7 +25,7 @@ func TestObserve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, policy := range []string{"easy", "priority", "srtf", "las"} {
+	for _, policy := range []string{"easy", "priority", "srtf", "las", "contract"} {
 		t.Run(policy, func(t *testing.T) {
 			o := sim.Options{Workload: someJobs(3, 200, true), Cluster: lab(true), Policy: shipped(t, policy),
 				Assume: sim.Assumptions{Checkpoint: 2 * workload.Minute, Grace: 15 * workload.Second, StartLatency: 3 * workload.Second}}

@@ -65,6 +65,7 @@ const (
 	waits      fate = "still waiting when the journal ends, never started"
 	runs       fate = "still running when the journal ends"
 	requeued   fate = "stopped, and waiting again when the journal ends"
+	preempted  fate = "stopped for others, and not to be resumed"
 	withdrawn  fate = "withdrawn before it ran to an end"
 	neverFits  fate = "refused: never fits the cluster"
 	neverReady fate = "refused: its dependency never came true"
@@ -91,9 +92,16 @@ func (p *past) fact(f *fact.Fact) {
 	case fact.JobFinished:
 		p.fate, p.end, p.work, p.outcome = ended, f.At, f.Kept, f.Outcome
 	case fact.JobStopped:
+		up := p.fate == runs
 		p.fate = requeued
-		if f.Cause == fact.CauseCancelled {
+		switch f.Cause {
+		case fact.CauseCancelled:
 			p.fate, p.end, p.work, p.outcome = ended, f.At, f.Kept+f.Lost, workload.OutcomeCancelled
+		case fact.CauseNodeFailure, fact.CauseParked:
+		default:
+			if up && p.spec.Contract.NotResumable {
+				p.fate = preempted
+			}
 		}
 	case fact.JobCancelled:
 		if p.fate != runs { // a run ends by the stop that follows

@@ -17,6 +17,7 @@ func TestJournalIsATrace(t *testing.T) {
 	w := someJobs(11, 200, false)
 	for i := range w.Jobs {
 		w.Jobs[i].After, w.Jobs[i].Limit, w.Actual[i].CancelAfter = nil, 0, 0
+		w.Jobs[i].Contract.NotResumable = false // such a job would be left out once it is stopped
 	}
 	o := sim.Options{Workload: w, Cluster: lab(true), Policy: shipped(t, "srsf"), Assume: sim.Assumptions{Checkpoint: workload.Minute, Grace: workload.Second}}
 	data, _ := record(t, o)
@@ -60,17 +61,20 @@ func TestWhatIsLeftOutIsCounted(t *testing.T) {
 		`{"t":10,"fact":"submitted","job":5,"spec":{"id":"f","submit_ms":10,"gpus":1}}`,
 		`{"t":10,"fact":"submitted","job":6,"spec":{"id":"g","submit_ms":10,"gpus":1}}`,
 		`{"t":10,"fact":"submitted","job":7,"spec":{"id":"h","submit_ms":10,"gpus":1}}`,
+		`{"t":10,"fact":"submitted","job":8,"spec":{"id":"i","submit_ms":10,"gpus":1,"contract":{"resumable":false}}}`,
 		`{"t":10,"do":"refuse","job":5,"why":"never-fits"}`,
 		`{"t":10,"do":"refuse","job":6,"why":"dependency-failed"}`,
 		`{"t":11,"fact":"started","job":1,"try":1}`,
 		`{"t":11,"fact":"started","job":2,"try":1}`,
 		`{"t":11,"fact":"started","job":4,"try":1}`,
 		`{"t":11,"fact":"started","job":7,"try":1}`,
+		`{"t":11,"fact":"started","job":8,"try":1}`,
 		`{"t":12,"fact":"cancelled","job":3}`,
 		`{"t":12,"fact":"cancelled","job":4}`,
 		`{"t":14,"fact":"stopped","job":4,"try":1,"cause":"cancelled","kept":2,"lost":1}`,
 		`{"t":15,"fact":"finished","job":1,"try":1,"outcome":"failed","kept":4}`,
 		`{"t":16,"fact":"stopped","job":7,"try":1,"cause":"preempted","kept":2}`,
+		`{"t":16,"fact":"stopped","job":8,"try":1,"cause":"preempted","kept":2}`,
 	}
 	w, _, err := ToWorkload(reader(t, []byte(head(t)+strings.Join(lines, "\n")+"\n")))
 	if err != nil {
@@ -85,11 +89,12 @@ func TestWhatIsLeftOutIsCounted(t *testing.T) {
 	}
 	wantDropped := []workload.Dropped{{Cause: string(waits), Count: 1, First: "run.jsonl:2"}, {Cause: string(runs), Count: 1, First: "run.jsonl:4"},
 		{Cause: string(withdrawn), Count: 1, First: "run.jsonl:5"}, {Cause: string(neverFits), Count: 1, First: "run.jsonl:7"},
-		{Cause: string(neverReady), Count: 1, First: "run.jsonl:8"}, {Cause: string(requeued), Count: 1, First: "run.jsonl:9"}}
+		{Cause: string(neverReady), Count: 1, First: "run.jsonl:8"}, {Cause: string(requeued), Count: 1, First: "run.jsonl:9"},
+		{Cause: string(preempted), Count: 1, First: "run.jsonl:10"}}
 	if diff := cmp.Diff(wantDropped, w.Dropped); diff != "" {
 		t.Errorf("dropped (-want,+got):\n%s", diff)
 	}
-	if w.Rows != 8 || len(w.Notes) != 1 {
+	if w.Rows != 9 || len(w.Notes) != 1 {
 		t.Errorf("rows %d, notes %q", w.Rows, w.Notes)
 	}
 }

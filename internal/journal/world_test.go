@@ -31,7 +31,7 @@ func someJobs(seed uint64, n int, gangs bool) *workload.Workload {
 		case 2:
 			j.Contract = workload.Contract{HasMinRuntime: true, MinRuntime: int64(r.IntN(2)) * workload.Minute, Grace: int64(r.IntN(2)) * workload.Second}
 		case 3:
-			j.Contract = workload.Contract{CheckpointInterval: workload.Minute, RestartCost: 10 * workload.Second}
+			j.Contract = workload.Contract{CheckpointInterval: workload.Minute, RestartCost: 10 * workload.Second, NotResumable: i%2 == 0}
 		case 4:
 			j.Labels = map[string]string{"b": "2", "a\t": "1"}
 			j.Deadline = at + workload.Hour

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/escala-sched/escala/budget"
 )
 
 // TestPageInABrowser opens the page in a real browser: its script runs without a
@@ -25,7 +27,7 @@ func TestPageInABrowser(t *testing.T) {
 	dir := t.TempDir()
 	page := filepath.Join(dir, "report.html")
 	var buf bytes.Buffer
-	if err := WriteHTML(&buf, demo(300, 4)); err != nil {
+	if err := WriteHTML(&buf, demoWith(300, 4, budget.Equal("demo", []string{"vision", "speech", "language", "robotics", "biology", "ranking", "climate", "infra", "safety"}))); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(page, buf.Bytes(), 0o600); err != nil {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/metrics"
 	"github.com/escala-sched/escala/workload"
@@ -21,6 +22,10 @@ type Comparison struct {
 	Assumptions []Assumption
 	// Version of escala, and the command line.
 	Version, Command string
+	// Budgets that policies are judged by, nil = none; Unbudgeted are the jobs of the
+	// workload that no account takes.
+	Budgets    *budget.Tree
+	Unbudgeted []Unbudgeted
 	// Policies in the order of the report; differences are to the first.
 	Policies []Policy
 }
@@ -31,6 +36,15 @@ type Assumption struct {
 	Value string `json:"value"`
 	// Source says where the value comes from ("flag", "default", a citation).
 	Source string `json:"source,omitempty"`
+}
+
+// Unbudgeted are jobs of a team that no account takes, for one reason.
+type Unbudgeted struct {
+	Jobs int    `json:"jobs"`
+	Team string `json:"team"`
+	Why  string `json:"why"`
+	// First is the ID of the first of them.
+	First string `json:"first"`
 }
 
 // Policy is one policy's run.
@@ -46,8 +60,9 @@ type Policy struct {
 	Notes   []string
 	Metrics metrics.Metrics
 	// Series and Runs feed the pictures; nil = no picture.
-	Series *metrics.Series
-	Runs   *metrics.Runs
+	Series   *metrics.Series
+	Runs     *metrics.Runs
+	Accounts *metrics.AccountSeries
 }
 
 // title returns the title in use.

@@ -7,33 +7,51 @@ import (
 )
 
 // WriteCSV writes one line per policy and one column per figure, named by its
-// JSON key. A figure that a run does not have is empty. The column behind
-// them is the currency of money, empty where the cluster file names none.
+// JSON key. A figure that a run does not have is empty. The figures that came later
+// stand behind the currency of money, which is empty where the cluster file names none.
 func WriteCSV(w io.Writer, c *Comparison) error {
 	out := csv.NewWriter(w)
-	line := []string{"policy"}
+	var first, later []*row
 	for i := range rows {
-		line = append(line, rows[i].key)
+		if rows[i].added {
+			later = append(later, &rows[i])
+		} else {
+			first = append(first, &rows[i])
+		}
+	}
+	line := []string{"policy"}
+	for _, r := range first {
+		line = append(line, r.key)
 	}
 	line = append(line, "currency")
+	for _, r := range later {
+		line = append(line, r.key)
+	}
 	if err := out.Write(line); err != nil {
 		return err
 	}
 	for i := range c.Policies {
 		line = append(line[:0], c.Policies[i].Name)
-		for k := range rows {
-			v, ok := rows[k].get(&c.Policies[i].Metrics)
-			if !ok {
-				line = append(line, "")
-				continue
-			}
-			line = append(line, strconv.FormatFloat(v, 'g', -1, 64))
+		for _, r := range first {
+			line = append(line, r.csv(c, i))
 		}
 		line = append(line, c.Cluster.Currency)
+		for _, r := range later {
+			line = append(line, r.csv(c, i))
+		}
 		if err := out.Write(line); err != nil {
 			return err
 		}
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// csv is a policy's figure as CSV has it.
+func (r *row) csv(c *Comparison, i int) string {
+	v, ok := r.get(&c.Policies[i].Metrics)
+	if !ok {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/metrics"
@@ -18,7 +19,10 @@ import (
 // demo makes a comparison that looks like a real one: bursty submissions by
 // teams of unequal size on a cluster that is a little too small, under rules
 // simple enough to be written here. It is made of facts, like a real one.
-func demo(n, nodes int) *Comparison {
+func demo(n, nodes int) *Comparison { return demoWith(n, nodes, nil) }
+
+// demoWith is judged by budgets, nil = by none.
+func demoWith(n, nodes int, tree *budget.Tree) *Comparison {
 	w := demoWorkload(n, float64(nodes)/22)
 	s := cluster.Uniform(fmt.Sprintf("%dx8", nodes), nodes, 8)
 	for i := range s.Nodes {
@@ -46,8 +50,10 @@ func demo(n, nodes int) *Comparison {
 		{name: "area", about: "Smallest GPUs x estimate first.", key: key(func(j *workload.Job, d workload.Span) float64 { return gpus(j) * float64(d) })},
 		{name: "small-first", about: "Fewest GPUs first.", key: key(func(j *workload.Job, _ workload.Span) float64 { return gpus(j)*1e15 + float64(j.Submit) })},
 	} {
+		r.tree = tree
 		c.Policies = append(c.Policies, r.run(w, s))
 	}
+	c.Budgets = tree
 	return c
 }
 
@@ -65,7 +71,11 @@ func demoWorkload(n int, size float64) *workload.Workload {
 		need := []int32{1, 1, 1, 1, 2, 2, 4, 8, 8, 16, 32}[rng.IntN(11)]
 		d := math.Exp(rng.NormFloat64()*1.7+8.1) * (1 + float64(need)/16)
 		team := teams[min(len(teams)-1, int(rng.ExpFloat64()*2.4))]
-		w.Jobs = append(w.Jobs, workload.Job{ID: fmt.Sprintf("%s-%05d", team, 41000+i), Team: team, User: "u",
+		contract := workload.Contract{}
+		if i%5 == 0 {
+			contract.HasMinRuntime = true // of 0: unallocated
+		}
+		w.Jobs = append(w.Jobs, workload.Job{Contract: contract, ID: fmt.Sprintf("%s-%05d", team, 41000+i), Team: team, User: "u",
 			Submit: int64(at) * 1000, Need: workload.Need{GPUs: need}})
 		w.Actual = append(w.Actual, workload.Actual{Duration: int64(min(d, 60*3600)) * 1000})
 	}
@@ -76,6 +86,7 @@ func demoWorkload(n int, size float64) *workload.Workload {
 type rule struct {
 	name, about     string
 	strict, preempt bool
+	tree            *budget.Tree
 	key             func(int32) float64
 }
 
@@ -97,7 +108,7 @@ type toy struct {
 func (r rule) run(w *workload.Workload, s *cluster.Spec) Policy {
 	t := &toy{rule: r, w: w, place: map[int32][]fact.Grant{}, since: map[int32]workload.Time{}, ends: map[int32]workload.Time{},
 		kept: make([]workload.Span, len(w.Jobs)), res: &sim.Result{Jobs: make([]sim.JobResult, len(w.Jobs))},
-		c: metrics.NewCollector(metrics.Config{Cluster: s, Workload: w, Bins: 1024, Runs: 8000})}
+		c: metrics.NewCollector(metrics.Config{Cluster: s, Workload: w, Bins: 1024, Runs: 8000, Budgets: r.tree})}
 	for i := range s.Nodes {
 		t.free = append(t.free, 1<<s.Nodes[i].GPUs-1)
 	}
@@ -134,7 +145,7 @@ func (r rule) run(w *workload.Workload, s *cluster.Spec) Policy {
 		t.res.End = now
 	}
 	return Policy{Name: r.name, Description: r.about, Text: "name: " + r.name + "\n", Hash: fmt.Sprintf("%012x", len(r.about)*7919),
-		Estimates: "perfect", Metrics: metrics.Compute(t.c, w, t.res), Series: t.c.Series(t.res.End), Runs: t.c.Runs(t.res.End)}
+		Estimates: "perfect", Metrics: metrics.Compute(t.c, w, t.res), Series: t.c.Series(t.res.End), Runs: t.c.Runs(t.res.End), Accounts: t.c.Accounts(t.res.End)}
 }
 
 func (t *toy) decide(now workload.Time) {
@@ -229,6 +240,7 @@ func (t *toy) start(j int32, p []fact.Grant, now workload.Time) {
 	t.place[j], t.since[j] = p, now
 	t.ends[j] = now + t.w.Actual[j].Duration - t.kept[j]
 	t.c.Action(&fact.Action{Do: fact.Start, Job: j, At: now, Count: t.w.Jobs[j].Need.GPUs, Milli: t.w.Jobs[j].Need.TotalMilli(), Place: p})
+	t.c.Fact(&fact.Fact{Kind: fact.JobStarted, Job: j, At: now})
 }
 
 func (t *toy) stop(j int32, now workload.Time, k fact.Kind) {

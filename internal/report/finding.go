@@ -18,7 +18,7 @@ func Finding(c *Comparison) string {
 	if why := c.endless(); why != "" {
 		return why + " " + allocation(c)
 	}
-	s := waiting(c)
+	s := waiting(c) + delivered(c)
 	for i := range c.Policies {
 		if c.Policies[i].Metrics.Cut {
 			return s + " Runs were cut before their end, so waits are lower bounds."
@@ -104,6 +104,31 @@ func waiting(c *Comparison) string {
 		s += ", and occupancy stays at " + percent(a.Occupancy)
 	}
 	return s + price(a, b) + "."
+}
+
+// delivered compares what accounts got of what they were owed, "" without budgets.
+func delivered(c *Comparison) string {
+	var first, best *Policy
+	for i := range c.Policies {
+		p := &c.Policies[i]
+		switch u := p.Metrics.Budget; {
+		case u == nil || u.DeliveredOfOwed == nil:
+		case first == nil:
+			first, best = p, p
+		case *u.DeliveredOfOwed > *best.Metrics.Budget.DeliveredOfOwed:
+			best = p
+		}
+	}
+	if first == nil {
+		return ""
+	}
+	a, b := first.Metrics.Budget, best.Metrics.Budget
+	d, sign := ratioUnit.difference(*a.DeliveredOfOwed, *b.DeliveredOfOwed)
+	if sign <= 0 {
+		return fmt.Sprintf(" Under %s accounts get %s of what they are owed, the worst of them %s.", first.Name, percent(*a.DeliveredOfOwed), percent(*a.WorstOfOwed))
+	}
+	return fmt.Sprintf(" Under %s accounts get %s of what they are owed instead of %s under %s (%s), the worst of them %s instead of %s.",
+		best.Name, percent(*b.DeliveredOfOwed), percent(*a.DeliveredOfOwed), first.Name, d, percent(*b.WorstOfOwed), percent(*a.WorstOfOwed))
 }
 
 // inAll tells that waits are those before the first start and after each stop:

@@ -20,6 +20,10 @@ func TestFinding(t *testing.T) {
 		p.Metrics.Cut, p.Metrics.Unstarted, p.Metrics.Unfinished, p.Metrics.AllocatedGPURatio = true, unstarted, unfinished, allocated
 		return p
 	}
+	owed := func(p Policy, delivered, worst float64) Policy {
+		p.Metrics.Budget = &metrics.BudgetUse{DeliveredOfOwed: &delivered, WorstOfOwed: &worst}
+		return p
+	}
 	for name, tc := range map[string]struct {
 		policies []Policy
 		forever  int // of 1,000 jobs
@@ -56,6 +60,14 @@ func TestFinding(t *testing.T) {
 		"none ends, one policy": {
 			policies: []Policy{open(run("place-fgd", 30, 30, 0), 0, 0, 0.948)}, forever: 11,
 			want: "11 of 1,000 jobs never end, so waits say little. Right after the last submission place-fgd has 94.8 % of the GPUs allocated."},
+		"more of what is owed": {
+			policies: []Policy{owed(run("fifo", 60, 60, 0), 0.8, 0.3), run("sjf", 60, 60, 0), owed(run("contract", 60, 60, 0), 0.995, 0.98)},
+			want: "None of the 3 policies makes jobs wait less on average than fifo: jobs wait 1 min on average (median 30 s, 90th percentile 2 min); occupancy is 50.0 %. " +
+				"Under contract accounts get 99.5 % of what they are owed instead of 80.0 % under fifo (+19.5 pp), the worst of them 98.0 % instead of 30.0 %."},
+		"no more of what is owed": {
+			policies: []Policy{owed(run("fifo", 60, 60, 0), 0.8, 0.3), owed(run("sjf", 60, 60, 0), 0.7, 0.4)},
+			want: "None of the 2 policies makes jobs wait less on average than fifo: jobs wait 1 min on average (median 30 s, 90th percentile 2 min); occupancy is 50.0 %. " +
+				"Under fifo accounts get 80.0 % of what they are owed, the worst of them 30.0 %."},
 		"nothing was run": {want: "No policy was run."},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/metrics"
 	"github.com/escala-sched/escala/workload"
@@ -57,8 +58,41 @@ func fixed() *Comparison {
 	}
 }
 
+// judged is the same by budgets.
+func judged() *Comparison {
+	c := fixed()
+	tree, err := budget.Parse("lab.yaml", []byte("name: lab\nchildren:\n  - {name: vision, share: 60}\n  - {name: speech, share: 40}\n"))
+	if err != nil {
+		panic(err)
+	}
+	c.Budgets, c.Unbudgeted = tree, []Unbudgeted{{Jobs: 3, Team: "visoin", Why: "no account has that name; did you mean vision?", First: "j17"}}
+	for i := range c.Policies {
+		m := &c.Policies[i].Metrics
+		of := func(a, b float64) *float64 { r := a / b; return &r }
+		owed, got := 9000.0, 8400+200*float64(i)
+		m.UnallocatedShare, m.UnallocatedGPUHours, m.AllocatedGPUHours = 0.18, 4322, 19690
+		m.AllocatedPreemptions, m.AllocatedPreemptionsPer1000GPUHours, m.Thrash = int64(40*i), 1.6*float64(i), int64(i)
+		m.Dates, m.Drains = &metrics.Dates{Made: 12, Kept: 11, Broken: 1}, &metrics.Drains{Nodes: 4, Mean: 3600, Max: 7200}
+		m.LostByClass = map[string]metrics.ClassLoss{"allocated": {LostGPUHours: 100 * float64(i)}, "unallocated": {LostGPUHours: 20, RestartGPUHours: 4}}
+		m.Classes = []metrics.ClassWait{
+			{Name: "debug", Jobs: 300, Started: 290, Withdrawn: 10, Dist: metrics.Dist{Mean: 400, P50: 20, P90: 600, P99: 14400, Max: 14400, N: 300, LowerBounds: 10, ExactUpTo: 14399.999}},
+			{Name: "unallocated", Jobs: 900, Started: 900, Dist: metrics.Dist{Mean: 9000, P50: 4000, P90: 30000, P99: 90000, Max: 99000, N: 900}}}
+		m.Sizes = []metrics.ClassWait{{Name: "1", Jobs: 1000, Started: 990, Withdrawn: 10, Dist: metrics.Dist{P50: 30, P90: 700, P99: 20000, N: 1000}},
+			{Name: ">64", Jobs: 4, Started: 4, Dist: metrics.Dist{P50: 40000, P90: 90000, P99: 90000, N: 4}}}
+		m.Budget = &metrics.BudgetUse{Name: "lab", Demand: 20000, Owed: 2 * owed, Charged: 19000, Delivered: owed + got, Strict: owed + got - 100, OwedOfCapacity: 0.61,
+			DeliveredOfOwed: of(owed+got, 2*owed), ChargedOfOwed: of(19000, 2*owed), StrictOfOwed: of(owed+got-100, 2*owed), Accounts: 2, Got95: 1,
+			Worst: "speech", WorstOfOwed: of(got, owed), Reported: []metrics.AccountUse{
+				{Account: "vision", Share: 0.6, Demand: 11000, Owed: owed, Charged: 10000, Delivered: owed, Strict: owed, DeliveredOfOwed: of(1, 1), StrictOfOwed: of(1, 1)},
+				{Account: "speech", Share: 0.4, Demand: 9000, Owed: owed, Charged: got, Delivered: got, Strict: got - 100, DeliveredOfOwed: of(got, owed), StrictOfOwed: of(got-100, owed)}}}
+	}
+	return c
+}
+
 func TestGolden(t *testing.T) {
 	tests := map[string]func(io.Writer, *Comparison) error{
+		"budgets.txt":      func(w io.Writer, _ *Comparison) error { return WriteTable(w, judged(), TableOptions{}) },
+		"budgets.json":     func(w io.Writer, _ *Comparison) error { return WriteJSON(w, judged()) },
+		"budgets.csv":      func(w io.Writer, _ *Comparison) error { return WriteCSV(w, judged()) },
 		"table.txt":        func(w io.Writer, c *Comparison) error { return WriteTable(w, c, TableOptions{}) },
 		"table-narrow.txt": func(w io.Writer, c *Comparison) error { return WriteTable(w, c, TableOptions{Width: 80}) },
 		"table-color.txt":  func(w io.Writer, c *Comparison) error { return WriteTable(w, c, TableOptions{Color: true}) },

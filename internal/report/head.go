@@ -47,9 +47,20 @@ func (c *Comparison) head() []headLine {
 	if s.PUE > 0 {
 		add("PUE", fmt.Sprintf("%g", s.PUE))
 	}
+	if b := c.Budgets; b != nil {
+		add("Budgets", fmt.Sprintf("%s, %s accounts, owed reported for %s", b.Name, count(float64(len(b.Nodes))), count(float64(len(b.Reported)))))
+		add("Budgets SHA-256", b.Hash)
+	}
 	add("Window", c.windowLine())
 	for _, n := range w.Notes {
 		add("Note", n)
+	}
+	for _, u := range c.Unbudgeted {
+		jobs := count(float64(u.Jobs)) + " jobs"
+		if u.Jobs == 1 {
+			jobs = "1 job"
+		}
+		add("No account", fmt.Sprintf("%s of team %q: %s (first: %s)", jobs, u.Team, u.Why, u.First))
 	}
 	for _, a := range c.Assumptions {
 		v := a.Value

@@ -45,13 +45,17 @@ func WriteHTML(w io.Writer, c *Comparison) error {
 	for _, l := range c.head() {
 		v.Head = append(v.Head, [2]string{l.name, l.value})
 	}
-	if s, cut := pictureSpan(c); s.to > s.from {
+	v.Waits = waitBarsOf(c)
+	s, cut := pictureSpan(c)
+	v.Budgets = budgetFiguresOf(c, s)
+	if s.to > s.from {
 		v.Cut = cut
 		v.Occupancy, v.Waiting = occupancyFigure(c, s), waitingFigure(c, s)
 		v.Picture = pictureOf(c, s)
 		v.Data.From, v.Data.To = s.from, s.to
-		v.Data.addSeries(c, "occupancy", "percent", func(b *metrics.Bin) float64 { return 1000 * b.Occupancy() })
-		v.Data.addSeries(c, "waiting", "gpus", func(b *metrics.Bin) float64 { return 10 * b.MeanWaitingGPUs() })
+		v.Data.addSeries(c, "occupancy", "percent", chartBins, func(b *metrics.Bin) float64 { return 1000 * b.Occupancy() })
+		v.Data.addSeries(c, "waiting", "gpus", chartBins, func(b *metrics.Bin) float64 { return 10 * b.MeanWaitingGPUs() })
+		v.Data.addBudgets(c, s, v.Budgets)
 	}
 	if f := cdfFigure(c); len(f.Lines) > 0 {
 		v.CDF = f
@@ -77,6 +81,8 @@ type pageView struct {
 	Numbers                 numbersTable
 	Occupancy, Waiting, CDF *figure
 	Cut                     bool
+	Budgets                 *budgetFigures
+	Waits                   *waitBars
 	Picture                 *picture
 	NoPicture               string
 	Groups, Types           *textTable
@@ -113,14 +119,14 @@ type seriesData struct {
 	V []int64 `json:"v"`
 }
 
-func (d *pageData) addSeries(c *Comparison, id, unit string, value func(*metrics.Bin) float64) {
+func (d *pageData) addSeries(c *Comparison, id, unit string, bins int, value func(*metrics.Bin) float64) {
 	chart := chartData{ID: id, Kind: "time", Unit: unit}
 	for i := range c.Policies {
 		p := &c.Policies[i]
 		if p.Series == nil {
 			continue
 		}
-		sr := p.Series.Merge(chartBins)
+		sr := p.Series.Merge(bins)
 		s := seriesData{Name: p.Name, Color: i % colors, From: sr.From, Width: sr.Width}
 		for k := range sr.Bins {
 			s.V = append(s.V, int64(value(&sr.Bins[k])+0.5))

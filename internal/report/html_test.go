@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/cluster"
 )
 
@@ -34,6 +35,38 @@ func TestHTMLDemo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+func TestHTMLWithBudgets(t *testing.T) {
+	n, nodes := 1800, 22
+	if testing.Short() {
+		n, nodes = 200, 4
+	}
+	c := demoWith(n, nodes, budget.Equal("demo", []string{"vision", "speech", "language", "robotics", "biology", "ranking", "climate", "infra", "safety"}))
+	var b bytes.Buffer
+	if err := WriteHTML(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes", b.Len())
+	if b.Len() > 2_000_000 {
+		t.Errorf("page of %d bytes; want at most 2 MB", b.Len())
+	}
+	checkPage(t, b.String())
+	for _, want := range []string{"What accounts were owed and got", "How well accounts were served under fifo", "Unallocated work", "Preemptions per day", "What stopping cost"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if *writePage != "" {
+		if err := os.WriteFile(*writePage+"-budgets.html", b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Reset()
+	if err := WriteHTML(&b, judged()); err != nil { // figures without anything over time
+		t.Fatal(err)
+	}
+	checkPage(t, b.String())
 }
 
 func TestHTMLEscapesNames(t *testing.T) {

@@ -19,8 +19,10 @@ type jsonReport struct {
 }
 
 type jsonInput struct {
-	Workload    jsonWorkload `json:"workload"`
-	Cluster     jsonCluster  `json:"cluster"`
+	Workload jsonWorkload `json:"workload"`
+	Cluster  jsonCluster  `json:"cluster"`
+	// Budgets that policies are judged by, absent without.
+	Budgets     *jsonBudgets `json:"budgets,omitempty"`
 	Assumptions []Assumption `json:"assumptions"`
 	Version     string       `json:"version"`
 	Command     string       `json:"command,omitempty"`
@@ -39,6 +41,16 @@ type jsonWorkload struct {
 	Notes       []string      `json:"notes"`
 	// EpochUnix is the calendar time of the input's zero, in seconds.
 	EpochUnix *float64 `json:"epoch_unix,omitempty"`
+}
+
+type jsonBudgets struct {
+	Name     string   `json:"name"`
+	SHA256   string   `json:"sha256,omitempty"`
+	Accounts int      `json:"accounts"`
+	Reported int      `json:"reported"`
+	Notes    []string `json:"notes,omitempty"`
+	// Unmatched are the jobs that no account takes.
+	Unmatched []Unbudgeted `json:"unmatched,omitempty"`
 }
 
 type jsonDropped struct {
@@ -100,6 +112,9 @@ func (c *Comparison) jsonInput() jsonInput {
 		Cluster:     jsonCluster{Name: s.Name, SHA256: s.Hash, Nodes: len(s.Nodes), GPUs: s.GPUs(), PUE: s.PUE, Currency: s.Currency},
 		Assumptions: append([]Assumption{}, c.Assumptions...),
 		Version:     c.Version, Command: c.Command,
+	}
+	if b := c.Budgets; b != nil {
+		in.Budgets = &jsonBudgets{Name: b.Name, SHA256: b.Hash, Accounts: len(b.Nodes), Reported: len(b.Reported), Notes: b.Notes, Unmatched: c.Unbudgeted}
 	}
 	if w.Epoch != workload.Unknown {
 		e := float64(w.Epoch) / 1000

@@ -42,6 +42,7 @@ const hide = () => { tip.style.display = 'none'; };
 
 // Reading values off the line charts.
 const units = {
+  number: (v) => v.toLocaleString('en'),
   percent: (v) => (v / 10).toFixed(1) + ' %',
   gpus: (v) => (v / 10).toLocaleString('en', { maximumFractionDigits: v < 100 ? 1 : 0 }) + ' GPUs',
 };

@@ -87,6 +87,46 @@ func Sentence(r fact.Reason, names Namer) string {
 	case fact.DependencyFailed:
 		return fmt.Sprintf("It can never start: %s ended in a way that does not satisfy its dependency.", other)
 	}
+	return shareSentence(r, other, until)
+}
+
+// shareSentence renders the reasons of budgets, shares and contracts.
+func shareSentence(r fact.Reason, other, until string) string {
+	switch r.Code {
+	case fact.ProtectionEnds:
+		return fmt.Sprintf("It uses GPUs that are reserved for %s at %s, and its protection is over before.", other, until)
+	case fact.Fill:
+		return "It runs unallocated, on GPUs that nobody else can use now."
+	case fact.CertainFit:
+		return fmt.Sprintf("All protections in its place will have ended by %s: it starts then at the latest.", until)
+	case fact.DateCame:
+		return fmt.Sprintf("It was stopped for the reservation of %s, whose date is %s.", other, until)
+	case fact.Protected:
+		return fmt.Sprintf("What could give way is protected: %d of the %d GPUs it needs could be cleared, and the rest is safe until %s at the longest.", r.Have, r.Want, until)
+	case fact.GuardOff:
+		if r.Want == 0 {
+			return "Others could be stopped for it, but its team is served too well already."
+		}
+		return fmt.Sprintf("Others could be stopped for it, but its team would hold %d GPUs of a share of %d.", r.Have, r.Want)
+	case fact.RateLimited:
+		return fmt.Sprintf("Allocated work may be stopped for others again at %s.", until)
+	case fact.OverKill:
+		return fmt.Sprintf("Making room would stop %d GPUs of work, and it may stop %d.", r.Have, r.Want)
+	case fact.ReservedFor:
+		return fmt.Sprintf("It fits, but only on nodes that are reserved for %s at %s, before its protection would be over.", other, until)
+	case fact.DebugNodes:
+		return "It fits, but only on nodes that are kept for short debug jobs."
+	case fact.BudgetShort:
+		return fmt.Sprintf("The hard budget of its account has %d GPU-hours left of the %d that it needs.", r.Have, r.Want)
+	case fact.NoAccount:
+		return "No account of the budgets takes its team and user."
+	case fact.TeamLimit:
+		return fmt.Sprintf("Its team may hold %d GPUs of such work at once, and would hold %d.", r.Want, r.Have)
+	case fact.Drained:
+		return "It was stopped since its node is wanted for repair."
+	case fact.Idle:
+		return "It was stopped since its session has had nothing to do."
+	}
 	return ""
 }
 

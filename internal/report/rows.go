@@ -1,6 +1,10 @@
 package report
 
-import "github.com/escala-sched/escala/metrics"
+import (
+	"strings"
+
+	"github.com/escala-sched/escala/metrics"
+)
 
 // unit says how a figure is written and how two of them are compared.
 type unit uint8
@@ -29,6 +33,9 @@ type row struct {
 	bound func(*metrics.Metrics) bool
 	// definition is one sentence for the page.
 	definition string
+	// added: CSV has it behind the columns of the first version. budgets: it is shown
+	// only where policies are judged by budgets.
+	added, budgets bool
 }
 
 // value returns the figure, 0 where the policy has none.
@@ -42,6 +49,9 @@ func (r *row) isBound(m *metrics.Metrics) bool { return r.bound != nil && r.boun
 
 // shown tells whether the figure says anything about these policies.
 func (r *row) shown(c *Comparison) bool {
+	if r.budgets && !budgeted(c) {
+		return false
+	}
 	for i := range c.Policies {
 		if v, ok := r.get(&c.Policies[i].Metrics); ok && (r.always || v != 0) {
 			return true
@@ -77,7 +87,7 @@ const (
 )
 
 // rows lists every figure in the order of the report.
-var rows = buildRows()
+var rows = behind(behind(behind(buildRows(), waitSection, classRows()), lossSection, stopRows()), fairSection, budgetRows())
 
 func buildRows() []row {
 	r := []row{
@@ -216,7 +226,8 @@ func distRows(section, label, key string, u unit, always bool, d func(*metrics.M
 }
 
 // shownRows are the figures that say something about these policies. Queue time
-// repeats the wait where nothing was preempted.
+// repeats the wait where nothing was preempted; with budgets the wait of debug jobs
+// is that of the class, which leaves unallocated ones out.
 func shownRows(c *Comparison) []*row {
 	var preempted bool
 	for i := range c.Policies {
@@ -225,7 +236,10 @@ func shownRows(c *Comparison) []*row {
 	var out []*row
 	for i := range rows {
 		r := &rows[i]
-		if r.shown(c) && (preempted || r.key[:min(len(r.key), 5)] != "queue") {
+		switch {
+		case !preempted && strings.HasPrefix(r.key, "queue"):
+		case budgeted(c) && strings.HasPrefix(r.key, "debug_wait"):
+		case r.shown(c):
 			out = append(out, r)
 		}
 	}

@@ -55,13 +55,34 @@ func WriteTable(w io.Writer, c *Comparison, o TableOptions) error {
 	if len(c.Policies) > 1 {
 		t.WriteString("\nDifferences are to " + c.Policies[0].Name + ": percentage points (pp), and factors (x).\n")
 	}
-	for i := range c.Policies {
-		if c.Policies[i].Metrics.Cut {
-			t.WriteString("The run was cut: figures marked >= are lower bounds.\n")
-			break
+	t.closing()
+	return t.Flush()
+}
+
+// closing writes what is to be known of the figures above.
+func (t *tableWriter) closing() {
+	if worst := t.c.worst(); worst != "" {
+		if len(t.c.Policies) == 1 {
+			t.WriteString("\n")
+		}
+		for _, line := range t.wrap(worst, 0) {
+			t.WriteString(line + "\n")
 		}
 	}
-	return t.Flush()
+	cut, bound := false, false
+	for i := range t.c.Policies {
+		m := &t.c.Policies[i].Metrics
+		cut = cut || m.Cut
+		for _, r := range t.rows {
+			bound = bound || r.isBound(m)
+		}
+	}
+	switch {
+	case cut:
+		t.WriteString("The run was cut: figures marked >= are lower bounds.\n")
+	case bound:
+		t.WriteString("Figures marked >= are lower bounds: jobs were withdrawn before they started.\n")
+	}
 }
 
 type tableWriter struct {
@@ -78,7 +99,7 @@ type tableWriter struct {
 // head writes what a reader must know to read the figures, and what they say;
 // the whole of it is in JSON and HTML.
 func (t *tableWriter) head() {
-	shown := map[string]bool{"Workload": true, "Licence": true, "Cluster": true, "Window": true, "Rows dropped": true, "Note": true}
+	shown := map[string]bool{"Workload": true, "Licence": true, "Cluster": true, "Window": true, "Rows dropped": true, "Note": true, "Budgets": true, "No account": true}
 	for _, a := range t.c.Assumptions {
 		if a.Source != "default" {
 			shown[a.Name] = true

@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/escala-sched/escala/budget"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/internal/journal"
+	"github.com/escala-sched/escala/metrics"
+	"github.com/escala-sched/escala/sim"
+	"github.com/escala-sched/escala/trace"
+	"github.com/escala-sched/escala/workload"
+)
+
+// owedFlags are the options of escala budget owed.
+type owedFlags struct{ budgets, window, output string }
+
+func budgetOwedCommand(s *State) *cobra.Command {
+	f := &owedFlags{}
+	c := &cobra.Command{
+		Use:   "owed JOURNAL",
+		Short: "Show what each account was owed in a run, and what it got",
+		Long: `Reads the journal of a run and shows for each reported account what it asked for,
+what it was owed (hour by hour its share of usable capacity, but no more than it asked
+for), what it was charged, and how much of what it was owed it got, over the last
+seven days or --window. The budgets are the last ones in the journal, or --budgets.`,
+		Example: `  escala budget owed run1/journal.jsonl
+  escala budget owed run1/journal.jsonl --budgets budgets.yaml --window 7d..14d
+  escala budget owed run1/journal.jsonl --output json`,
+		Args: argCount(1, 1, "a journal"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			batch(s)
+			return f.run(s, args[0])
+		},
+	}
+	c.Flags().StringVar(&f.budgets, "budgets", "", "tree of shares, a `file`, in place of the journal's")
+	c.Flags().StringVar(&f.window, "window", "", "what was owed in this window, `FROM..TO`: seconds, durations since the workload's zero, or dates; either end may be left out (default: the last 7 days)")
+	c.Flags().VarP(newChoice(&f.output, "table", "json"), "output", "o", "what to print: table, json")
+	_ = c.RegisterFlagCompletionFunc("output", words("table", "json"))
+	return c
+}
+
+func (f *owedFlags) run(s *State, path string) error {
+	const hint = "a journal that escala simulate wrote: --journal run.jsonl"
+	data, err := s.readInput(path)
+	if err == nil {
+		data, err = trace.Unpack(path, data)
+	}
+	if err != nil {
+		return badInput(err, hint)
+	}
+	if !journal.Is(data) {
+		return badUsage("escala simulate WORKLOAD --policy P --cluster C --journal run.jsonl", "%s is no journal: what accounts got depends on how jobs were scheduled", path)
+	}
+	seen, err := glance(path, data)
+	if err != nil {
+		return broken(err, hint)
+	}
+	tree := seen.tree
+	if f.budgets != "" {
+		if tree, err = s.loadBudgets(f.budgets, nil); err != nil {
+			return err
+		}
+	}
+	if tree == nil {
+		return badUsage("--budgets budgets.yaml", "%s tells no budgets, and --budgets is missing", path)
+	}
+	win := metrics.Window{From: max(seen.first, seen.last-7*workload.Day), To: seen.last}
+	if f.window != "" {
+		if win, err = parseBounds(f.window, seen.clock()); err != nil {
+			return err
+		}
+	}
+	if win.To <= win.From || win.From >= seen.last {
+		return badUsage("--window, see escala budget owed --help", "the window holds nothing of the run, which goes from %s to %s", momentText(seen.first, seen.clock()), momentText(seen.last, seen.clock()))
+	}
+	r, err := journal.NewReader(path, bytes.NewReader(data))
+	if err != nil {
+		return broken(err, hint)
+	}
+	h := r.Header()
+	cfg := metrics.Config{Cluster: h.Cluster, Window: win, Budgets: tree}
+	if h.Policy.Sharing != nil {
+		cfg.ShareWindow = h.Policy.Sharing.Window
+	}
+	col := metrics.NewCollector(cfg)
+	if _, err := journal.Observe(r, []sim.Observer{col}...); err != nil {
+		return broken(err, hint)
+	}
+	out := owedReport{BudgetUse: col.Budget(seen.last), Policy: h.Policy.Name, From: float64(win.From) / 1000, To: float64(min(win.To, seen.last)) / 1000}
+	if f.budgets == "" && seen.trees > 1 {
+		out.Notes = append(out.Notes, fmt.Sprintf("The journal changes its budgets %d times; these are the last ones, for all of the window.", seen.trees-1))
+	}
+	if f.output == "json" {
+		return s.printJSON(out)
+	}
+	return out.show(s, tree, seen.clock())
+}
+
+// glanced is what a journal tells before it is folded.
+type glanced struct {
+	header      *journal.Header
+	first, last workload.Time
+	// tree is the last one told, of so many.
+	tree  *budget.Tree
+	trees int
+}
+
+// glance reads a journal without folding it.
+func glance(path string, data []byte) (*glanced, error) {
+	r, err := journal.NewReader(path, bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	g := &glanced{header: r.Header(), first: workload.Unknown, last: workload.Unknown}
+	for {
+		e, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return g, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if g.first == workload.Unknown {
+			g.first = e.At
+		}
+		g.last = e.At
+		if e.Fact != nil && e.Fact.Kind == fact.BudgetsChanged {
+			g.tree = e.Fact.Budgets
+			g.trees++
+		}
+	}
+}
+
+// clock is the clock of the journal, with its ends.
+func (g *glanced) clock() *workload.Workload {
+	return &workload.Workload{Epoch: g.header.Workload.Epoch, Jobs: []workload.Job{{Submit: g.first}, {Submit: g.last}}}
+}
+
+// owedReport is what owed prints as JSON.
+type owedReport struct {
+	Policy string `json:"policy"`
+	// From and To in seconds of the workload's clock.
+	From  float64  `json:"from"`
+	To    float64  `json:"to"`
+	Notes []string `json:"notes,omitempty"`
+	*metrics.BudgetUse
+}
+
+// show prints the accounts as a tree: those above reported ones only with their names.
+func (r *owedReport) show(s *State, tree *budget.Tree, clock *workload.Workload) error {
+	err := s.print("%s under %s, %s to %s\n\n", r.Name, r.Policy, momentText(workload.Time(r.From*1000), clock), momentText(workload.Time(r.To*1000), clock))
+	if err != nil {
+		return err
+	}
+	for _, n := range r.Notes {
+		if err := s.print("note: %s\n\n", n); err != nil {
+			return err
+		}
+	}
+	out := &table{header: []string{"ACCOUNT", "SHARE", "ASKED", "OWED", "CHARGED", "DELIVERED", "OF OWED", "STRICT"}}
+	reported := map[int32]int{}
+	for i, n := range tree.Reported {
+		reported[n] = i
+	}
+	below := int32(-1) // the last node below a reported one
+	for i := range tree.Nodes {
+		n := &tree.Nodes[i]
+		k, ok := reported[int32(i)]
+		switch {
+		case ok:
+			a := &r.Reported[k]
+			out.add(indented(n), percent(a.Share), hours(a.Demand), hours(a.Owed), hours(a.Charged), hours(a.Delivered), partText(a.DeliveredOfOwed), partText(a.StrictOfOwed))
+			below = n.Last
+		case i == 0:
+			out.add(n.Name, percent(1), hours(r.Demand), hours(r.Owed), hours(r.Charged), hours(r.Delivered), partText(r.DeliveredOfOwed), partText(r.StrictOfOwed))
+		case int32(i) > below:
+			out.add(indented(n), "", "", "", "", "", "", "")
+		}
+	}
+	out.alignRight(1)
+	if err := s.showTable(out); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("\nGPU-hours. Owed is %s of usable capacity. %d of %s got at least 95 %% of it", percent(r.OwedOfCapacity), r.Got95, plural(r.Accounts, "account"))
+	if r.WorstOfOwed != nil && *r.WorstOfOwed < 1 {
+		text += fmt.Sprintf("; the least: %s, %s", r.Worst, partText(r.WorstOfOwed))
+	}
+	return s.print("%s.\n", text)
+}
+
+func indented(n *budget.Node) string {
+	return pad("", 2*int(n.Depth)) + n.Name
+}
+
+func partText(p *float64) string {
+	if p == nil {
+		return "-"
+	}
+	return trimNumber(*p*100, 1) + " %"
+}

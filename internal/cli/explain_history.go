@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/engine"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/workload"
+)
+
+// history watches a journal being folded and keeps what happened to one job.
+type history struct {
+	id string
+	// number of the job, -1 until it is known.
+	number int32
+	jobs   []asked
+	runs   []jobRun
+	// held is when its last hold was decided, refused and dated are its last actions
+	// of that kind, zero where there is none.
+	held           workload.Time
+	refused, dated fact.Action
+	// cancelled is when its owner withdrew it.
+	cancelled workload.Time
+}
+
+// asked is a job as it was submitted.
+type asked struct {
+	spec *workload.Job
+	est  workload.Span
+	// ended is the time of its last end.
+	ended workload.Time
+}
+
+// jobRun is one start of the job, and what became of it.
+type jobRun struct {
+	// start is the action, with a place of its own.
+	start fact.Action
+	// confirmed and left are [workload.Unknown] until they come.
+	confirmed, left workload.Time
+	unallocated     bool
+	end             fact.Fact
+	stop            *stopping
+}
+
+// stopping is a run being told to stop.
+type stopping struct {
+	action fact.Action
+	// before is at the action, after once the winner's start was decided.
+	before, after *compared
+	// winner's attempt that followed; 0 = none yet.
+	attempt int32
+}
+
+// compared are the accounts of winner and victim at a time.
+type compared struct {
+	at             workload.Time
+	winner, victim *engine.Account
+}
+
+func newHistory(job string) *history {
+	h := &history{id: job, number: -1, held: workload.Unknown, cancelled: workload.Unknown}
+	h.refused.At, h.dated.At = workload.Unknown, workload.Unknown
+	if digits, ok := strings.CutPrefix(job, "#"); ok {
+		if n, err := strconv.ParseInt(digits, 10, 32); err == nil && n >= 0 {
+			h.number = int32(n)
+		}
+	}
+	return h
+}
+
+// known tells whether the job was submitted.
+func (h *history) known() bool { return h.number >= 0 && int(h.number) < len(h.jobs) }
+
+func (h *history) submitted(f *fact.Fact) {
+	if f.Submitted.ID == h.id && h.number < 0 {
+		h.number = f.Job
+	}
+	h.jobs = append(h.jobs, asked{spec: f.Submitted, est: f.Estimate, ended: workload.Unknown})
+}
+
+// run is the last one, nil where there is none.
+func (h *history) run() *jobRun {
+	if len(h.runs) == 0 {
+		return nil
+	}
+	return &h.runs[len(h.runs)-1]
+}
+
+// lastStop is the last run that was told to stop or lost its node, nil where there is none.
+func (h *history) lastStop() *jobRun {
+	for i := len(h.runs) - 1; i >= 0; i-- {
+		if r := &h.runs[i]; r.stop != nil || r.end.Kind == fact.JobStopped {
+			return r
+		}
+	}
+	return nil
+}
+
+// Fact takes in what happened.
+func (h *history) Fact(_ *engine.Engine, f *fact.Fact) {
+	switch f.Kind {
+	case fact.JobSubmitted:
+		h.submitted(f)
+	case fact.JobFinished, fact.JobStopped, fact.JobCancelled:
+		h.jobs[f.Job].ended = f.At
+	}
+	if f.Job != h.number || f.Node >= 0 && f.Kind != fact.StartFailed {
+		return
+	}
+	r := h.run()
+	switch f.Kind {
+	case fact.JobStarted:
+		r.confirmed = f.At
+	case fact.JobFinished, fact.JobStopped, fact.StartFailed:
+		r.left, r.end = f.At, *f
+	case fact.JobCancelled:
+		h.cancelled = f.At
+	}
+}
+
+// Before looks at the shares by which a stop was decided.
+func (h *history) Before(e *engine.Engine, a *fact.Action) {
+	if a.Do == fact.Stop && a.Job == h.number {
+		h.run().stop = &stopping{action: *a, before: compare(e, a)}
+	}
+}
+
+// After takes in what was decided about the job, and the start of who it made room for.
+func (h *history) After(e *engine.Engine, a *fact.Action) {
+	if a.Do == fact.Start {
+		for i := range h.runs {
+			if s := h.runs[i].stop; s != nil && s.action.For == a.Job && s.attempt == 0 {
+				s.attempt = a.Attempt
+				s.after = compare(e, &s.action)
+				if s.after != nil {
+					s.after.at = a.At
+				}
+			}
+		}
+	}
+	if a.Job != h.number {
+		return
+	}
+	switch a.Do {
+	case fact.Start:
+		r := jobRun{start: *a, confirmed: workload.Unknown, left: workload.Unknown, unallocated: a.Unallocated}
+		r.start.Place = append([]cluster.Grant(nil), a.Place...)
+		h.runs = append(h.runs, r)
+	case fact.Hold:
+		h.held = a.At
+	case fact.Refuse:
+		h.refused = *a
+	case fact.Reserve:
+		h.dated = *a
+	case fact.Uncharge:
+		h.run().unallocated = true
+	}
+}
+
+// compare looks at the accounts of both sides of a stop, nil where there are none.
+func compare(e *engine.Engine, a *fact.Action) *compared {
+	victim, ok := e.Explain(a.Job)
+	winner, both := e.Explain(a.For)
+	if !ok || !both || victim.Account == nil || victim.Account.Leaf < 0 || winner.Account.Leaf < 0 {
+		return nil
+	}
+	return &compared{at: a.At, winner: winner.Account, victim: victim.Account}
+}
