@@ -21,8 +21,11 @@ type Explanation struct {
 	// the first in order first.
 	Rank, Waiting int
 	Ahead         []int32
-	// Need in GPUs, Free GPUs in the pools that it may use, and the largest block of
-	// them in its shape, Block of Want.
+	// Fill: it waits to run unallocated, charged to nobody.
+	Fill bool
+	// Need in GPUs, Free the most that are free in one pool that it may use, and the
+	// largest block of them in its shape, Block of Want: GPUs, or tasks where the job is
+	// laid over several nodes.
 	Need, Free, Block, Want int32
 	// Promised is the date it was given, 0 = none.
 	Promised workload.Time
@@ -62,6 +65,8 @@ type Level struct {
 	// Charged in the window and Outstanding protections, in milli-GPU x ms; their sum
 	// is the usage.
 	Charged, Outstanding int64
+	// Filled is the unallocated time it had in the window, which sorts unallocated work.
+	Filled int64
 	// Fair is what its share of the window's capacity would be.
 	Fair int64
 	// Place among Of siblings with waiting work, 1 = first.
@@ -76,6 +81,7 @@ func (e *Engine) Explain(n int32) (x Explanation, ok bool) {
 	if n < 0 || int(n) >= len(e.jobs) || e.jobs[n].state == absent {
 		return x, false
 	}
+	e.advance(e.now)
 	j := &e.jobs[n]
 	x.At, x.State, x.Promised = e.now, stateNames[j.state], j.promised
 	x.Why, x.Waits = e.Why(n)
@@ -93,6 +99,7 @@ func (e *Engine) Explain(n int32) (x Explanation, ok bool) {
 	if j.state != waiting {
 		return x, true
 	}
+	x.Fill = e.classes[j.class].fill
 	order := e.queueOrder()
 	x.Waiting = len(order)
 	x.Rank = slices.Index(order, n) + 1
@@ -190,6 +197,7 @@ func (e *Engine) account(n int32) *Account {
 func (e *Engine) level(node int32) Level {
 	s := e.sharing
 	l := Level{Node: node, Charged: s.ledger.Charged(node, s.grid), Outstanding: s.ledger.Outstanding(node, s.grid)}
+	l.Filled = s.filled(node)
 	l.Fair = s.tree.FairShare(node, s.ledger.Offered(s.grid))
 	for _, o := range s.tree.Nodes[s.tree.Nodes[node].Parent].Children {
 		if !e.waitsBelow(o) {
@@ -213,4 +221,3 @@ func (e *Engine) waitsBelow(node int32) bool {
 	}
 	return false
 }
-

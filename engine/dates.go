@@ -18,20 +18,35 @@ type date struct {
 	at        workload.Time
 	grants    []cluster.Grant
 	milli     int64
+	// due: those on its place were to be told to go by now.
+	due bool
+}
+
+// dateLeft tells whether a pool has a date left, and nodes for it.
+func (e *Engine) dateLeft(shape *place.Shape, k int, pool int32) bool {
+	s := e.sharing
+	n, nodes := 0, int64(0)
+	for i := range s.dates {
+		if x := &s.dates[i]; x.pool == pool {
+			n++
+			nodes += int64(len(x.grants))
+		}
+	}
+	if n >= s.pol.Reservations.Count {
+		return false
+	}
+	if e.layout.Counted() {
+		return true
+	}
+	p := &e.layout.Pools[pool]
+	c := shape.Cut(k)
+	if perNode := p.MaxGPUs / max(c.GPUs, 1); perNode > 0 {
+		nodes += int64((c.Tasks + perNode - 1) / perNode)
+	}
+	return nodes <= int64(len(p.Nodes))*s.pol.Reservations.Nodes/1000
 }
 
 // mayDate tells whether a class is one that dates are made for, and one is left.
-func (e *Engine) dateLeft(c *class, pool int32) bool {
-	s := e.sharing
-	n := 0
-	for i := range s.dates {
-		if s.dates[i].pool == pool {
-			n++
-		}
-	}
-	return n < s.pol.Reservations.Count
-}
-
 func (s *sharing) mayDate(e *Engine, c *class) bool {
 	r := &s.pol.Reservations
 	if !s.present.swaps && !c.fresh {
@@ -46,7 +61,13 @@ func (s *sharing) mayDate(e *Engine, c *class) bool {
 	if !r.AnyAccount && s.stands(c.leaf) != budget.Entitled {
 		return false
 	}
-	return slices.ContainsFunc(smallest(c.shape).Pools, func(p int32) bool { return e.dateLeft(c, p) })
+	shape := smallest(c.shape)
+	for k, p := range shape.Pools {
+		if e.dateLeft(shape, k, p) {
+			return true
+		}
+	}
+	return false
 }
 
 // giveDate reserves for a job that found no place the GPUs that are certainly clear
@@ -60,7 +81,7 @@ func (e *Engine) giveDate(d *decision, c *class, shape *place.Shape, n int32, sp
 	s.mayAt++
 	best := date{at: workload.Never}
 	for k, pool := range shape.Pools {
-		if !e.dateLeft(c, pool) {
+		if !e.dateLeft(shape, k, pool) {
 			continue
 		}
 		if x, ok := e.certain(d, shape, k, &w); ok && x.at < best.at {
@@ -78,20 +99,24 @@ func (e *Engine) giveDate(d *decision, c *class, shape *place.Shape, n int32, sp
 	// The rest of this decision keeps off it already; commit makes it last.
 	s.dates = append(s.dates, best)
 	d.tentativeDates++
+	if e.dueFrom(&best) <= d.now {
+		d.again = true // whoever is there can go at once
+	}
 }
 
-// readyAt is when the GPUs of a run are certainly free for the claimant, and what
-// stopping it then costs; [workload.Never] if nothing is certain.
-func (e *Engine) readyAt(d *decision, w *claimant, v int32) (workload.Time, bool) {
+// readyAt is when a run certainly ends or may be told to go for the claimant, and the
+// grace that it must be given then, -1 where it ends by itself; [workload.Never] if
+// nothing is certain.
+func (e *Engine) readyAt(d *decision, w *claimant, v int32) (at workload.Time, grace workload.Span) {
 	s := e.sharing
 	j, c := &e.jobs[v], &s.jobs[v]
 	switch {
 	case j.state == stopping || j.leaving:
-		return max(c.deadline, d.now), false
+		return max(c.deadline, d.now), -1
 	case c.unallocated:
-		return d.now + e.graceOf(v, true), true
+		return d.now, s.pol.GraceUnallocated
 	}
-	at := workload.Never
+	at = workload.Never
 	if l := j.spec.Limit; l > 0 {
 		at = max(c.began, j.since) + l
 		if j.state == starting {
@@ -103,11 +128,11 @@ func (e *Engine) readyAt(d *decision, w *claimant, v int32) (workload.Time, bool
 		if j.state == starting {
 			latest += e.defaults.StartLatency
 		}
-		if t := max(latest, d.now) + e.graceOf(v, false); t < at {
-			return t, true
+		if t := max(latest, d.now); t < at {
+			return t, s.pol.GraceAllocated
 		}
 	}
-	return at, false
+	return at, -1
 }
 
 // release is GPUs of a node that are certain from a time on.
@@ -116,6 +141,7 @@ type release struct {
 	node  int32
 	gpus  uint64
 	price int64
+	grace workload.Span
 }
 
 // certain finds the earliest certain time for a shape in its k-th pool.
@@ -138,19 +164,19 @@ func (e *Engine) certain(d *decision, shape *place.Shape, k int, w *claimant) (d
 		}
 		taken := e.datedOn(node)
 		if m := f.Mask(int32(at)) &^ taken; m != 0 {
-			rel = append(rel, release{d.now, node, m, 0})
+			rel = append(rel, release{at: d.now, node: node, gpus: m})
 		}
 		for _, v := range s.onNode[node] {
 			m := gpusOn(e.jobs[v].grants, node) &^ taken
 			if m == 0 || e.claimedOn(node)&m != 0 {
 				continue
 			}
-			t, stop := e.readyAt(d, w, v)
+			t, grace := e.readyAt(d, w, v)
 			if t == workload.Never {
 				continue
 			}
-			x := release{t, node, m, 0}
-			if stop {
+			x := release{at: t, node: node, gpus: m, grace: grace}
+			if grace >= 0 {
 				p := e.priceOf(v, d.now)
 				if x.price = p.lost; p.allocated {
 					x.price = 1<<40 + p.key // unallocated work first, whatever it loses
@@ -178,6 +204,12 @@ func (e *Engine) certain(d *decision, shape *place.Shape, k int, w *claimant) (d
 	for i < len(rel) && rel[i].at == by {
 		i++
 	}
+	// All are told to go at once, when the last may be.
+	grace := workload.Span(0)
+	for k := range rel[:i] {
+		grace = max(grace, rel[k].grace)
+	}
+	by += grace
 	grants := e.cheapestBy(rel[:i], cut)
 	if most := int64(len(nodes)) * s.pol.Reservations.Nodes / 1000; int64(e.datedNodes(pool)+len(grants)) > most {
 		return date{}, false
@@ -237,14 +269,16 @@ func (e *Engine) certainCount(d *decision, shape *place.Shape, pool int32, w *cl
 		have -= e.sharing.dates[i].milli
 	}
 	for _, v := range e.pools[pool].running {
-		if t, _ := e.readyAt(d, w, v); t != workload.Never {
-			rel = append(rel, release{at: t, price: e.jobs[v].milli})
+		if t, grace := e.readyAt(d, w, v); t != workload.Never {
+			rel = append(rel, release{at: t, price: e.jobs[v].milli, grace: grace})
 		}
 	}
+	grace := workload.Span(0)
 	slices.SortFunc(rel, func(a, b release) int { return cmp.Compare(a.at, b.at) })
 	for i := range rel {
+		grace = max(grace, rel[i].grace)
 		if have += rel[i].price; have >= shape.Milli {
-			return date{job: w.job, pool: pool, at: rel[i].at, milli: shape.Milli}, true
+			return date{job: w.job, pool: pool, at: rel[i].at + grace, milli: shape.Milli}, true
 		}
 	}
 	return date{}, false
@@ -256,14 +290,14 @@ func (e *Engine) roomBesideDates(d *decision, pool int32, c *class, n int32, spa
 	s := e.sharing
 	for i := range s.dates {
 		x := &s.dates[i]
-		if x.pool != pool || x.job == n || e.overBy(d, x.at, span) {
+		if x.pool != pool || x.job == n || e.overBy(d, x.at, span, max(e.sharing.pol.GraceAllocated, e.sharing.pol.CheckpointWait)) {
 			continue
 		}
 		w := claimant{job: x.job, leaf: s.jobs[x.job].leaf, milli: x.milli, dated: true}
 		s.mayAt++
 		then := e.frees[pool].Milli() - c.shape.Milli
 		for _, v := range e.pools[pool].running {
-			if t, _ := e.readyAt(d, &w, v); t <= x.at {
+			if t, grace := e.readyAt(d, &w, v); t < workload.Never && t+max(grace, 0) <= x.at {
 				then += e.jobs[v].milli
 			}
 		}
@@ -310,6 +344,9 @@ func (e *Engine) crosses(place []cluster.Grant, n int32) *date {
 	return nil
 }
 
+// dueFrom is when whoever is on the place of a date has to be told to go.
+func (e *Engine) dueFrom(x *date) workload.Time { return x.at - e.sharing.pol.GraceAllocated }
+
 // serveDates starts or clears what has come due; true if that has to be committed first.
 func (e *Engine) serveDates(d *decision) bool {
 	s := e.sharing
@@ -345,7 +382,6 @@ func (e *Engine) fire(d *decision, x *date) bool {
 		return e.fireCount(d, x, c, shape, span)
 	}
 	var set []victim
-	soon := d.now
 	for i := range x.grants {
 		g := &x.grants[i]
 		for _, v := range s.onNode[g.Node] {
@@ -360,7 +396,6 @@ func (e *Engine) fire(d *decision, x *date) bool {
 				}
 			case r.unallocated || r.open:
 				set = append(set, e.priceOf(v, d.now))
-				soon = max(soon, d.now+e.graceOf(v, r.unallocated))
 			default:
 				return false
 			}
@@ -369,7 +404,6 @@ func (e *Engine) fire(d *decision, x *date) bool {
 			return false
 		}
 	}
-	_ = soon
 	from := len(d.arena)
 	d.arena = append(d.arena, x.grants...)
 	for i := range set {

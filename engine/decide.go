@@ -107,6 +107,15 @@ func (e *Engine) Decided(now workload.Time) {
 	e.dirty, e.uncommitted, e.wake = false, 0, 0
 }
 
+// Reconsider makes the next decision look at everything that waits as if nothing
+// were known of it: for reasons to be at hand where decisions were not taken but folded.
+func (e *Engine) Reconsider() {
+	e.dirty = true
+	if s := e.sharing; s != nil {
+		s.pending.all, s.pending.swaps = true, true
+	}
+}
+
 // advance brings what time alone changes up to now: a function of the facts and
 // of now, however often it is called in between.
 func (e *Engine) advance(now workload.Time) {

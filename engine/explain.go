@@ -44,7 +44,31 @@ func (e *Engine) Why(n int32) (r fact.Reason, ok bool) {
 	if !e.limit.admits(c) {
 		return e.limit.reason(e.limit.with(c)), true
 	}
+	if e.sharing != nil && !c.fill {
+		if r, ok := e.whyProtected(c); ok {
+			return r, true
+		}
+	}
 	return e.numbers(c.shape), true
+}
+
+// whyProtected tells that even without all that may give way there would be no
+// place, and when the next protection ends.
+func (e *Engine) whyProtected(c *class) (fact.Reason, bool) {
+	s, shape := e.sharing, smallest(c.shape)
+	r := fact.Reason{Code: fact.Protected, For: none, Want: devices(shape.Milli)}
+	for k, p := range shape.Pools {
+		if e.placer.FitsIn(s.soft[p], shape, k) {
+			return r, false
+		}
+		r.Have = max(r.Have, min(int32(s.soft[p].Milli()/1000), r.Want-1))
+		for _, v := range e.pools[p].running {
+			if x := &s.jobs[v]; !x.unallocated && !x.open && x.until > e.now && (r.Until == 0 || x.until < r.Until) {
+				r.Until = x.until
+			}
+		}
+	}
+	return r, r.Until > 0
 }
 
 // waitsFor finds a job whose end n waits for. It looks through the dependencies

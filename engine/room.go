@@ -27,11 +27,15 @@ func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, sp
 	if !allocated && c.noRoom == e.roomVersion(shape) {
 		return false // nothing has become free since, not even by stopping unallocated work
 	}
+	if allocated && (d.now < e.jobs[n].since+s.pol.EvictAfter || !e.mightFree(c.leaf, shape)) {
+		return false
+	}
 	w := claimant{job: n, leaf: c.leaf, milli: shape.Milli}
-	s.mayAt++
 	s.killed = false
+	kept := false
 	for k, pool := range shape.Pools {
 		w.more = area(e.rateOf(n, shape.Milli, pool, 0), span)
+		s.mayAt++ // a start may cost something else in another pool
 		base := s.loose[pool]
 		if allocated {
 			base = s.soft[pool]
@@ -42,7 +46,21 @@ func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, sp
 		if allocated && !e.enoughOpen(d, c, shape, &w, pool) {
 			continue
 		}
+		if !kept {
+			// It starts when the last of those who are stopped, or leave already, has gone.
+			e.keepOff(d, c, n, span, max(s.pol.GraceAllocated, s.pol.CheckpointWait))
+			kept = true
+		}
 		e.victimSets++
+		if s.nDebug > 0 && s.isDebug(c) && !e.layout.Counted() && shape.Cut(k).GPUs < e.layout.Pools[pool].MaxGPUs {
+			// Small debug jobs leave the debug nodes whole for those that need a node.
+			was := len(s.bars)
+			e.keepOffDebug()
+			if e.clear(d, c, shape, k, &w, span, allocated) {
+				return true
+			}
+			s.bars = s.bars[:was]
+		}
 		if e.clear(d, c, shape, k, &w, span, allocated) {
 			return true
 		}
@@ -61,6 +79,28 @@ func (e *Engine) roomVersion(shape *place.Shape) uint64 {
 		v += e.sharing.loose[p].Grown()
 	}
 	return v
+}
+
+// mightFree is a bound by counting that is shared by the classes of a leaf: what it
+// could have if its start cost nothing.
+func (e *Engine) mightFree(leaf int32, shape *place.Shape) bool {
+	s := e.sharing
+	o := &s.opens[leaf]
+	if o.stamp != s.stamp {
+		o.stamp, o.milli = s.stamp, 0
+		w := claimant{job: none, leaf: leaf}
+		for l := range s.leaves[:s.outside] {
+			if open := s.leaves[l].open; open > 0 && e.guard(&w, int32(l)) {
+				o.milli += open
+			}
+		}
+	}
+	for _, p := range shape.Pools {
+		if s.loose[p].Milli()+o.milli >= shape.Milli {
+			return true
+		}
+	}
+	return false
 }
 
 // enoughOpen is the counting bound for stopping allocated work: what the guard lets
@@ -113,7 +153,7 @@ func (e *Engine) clear(d *decision, c *class, shape *place.Shape, k int, w *clai
 	switch cut := shape.Cut(k); {
 	case e.layout.Counted():
 		set, ok = e.clearCount(d, c, shape, w, span, allocated)
-	case shape.OnOneNode():
+	case shape.Plain() && cut.Tasks == 1 && cut.Rest == 0:
 		set, hold, ok = e.clearNode(d, shape, k, w, allocated)
 	default:
 		if shape.Plain() && 2*cut.GPUs > e.layout.Pools[pool].MaxGPUs && cut.Rest == 0 {
@@ -262,6 +302,9 @@ func (e *Engine) clearNode(d *decision, shape *place.Shape, k int, w *claimant, 
 					break // nobody has to go: it only waits for those who leave
 				}
 			}
+		}
+		if bestNode != none && s.debug[bestNode] {
+			break // debug nodes are filled tightly: whole ones are for those who need one
 		}
 	}
 	for i := range s.bars {
@@ -509,6 +552,12 @@ func (e *Engine) clearNodes(d *decision, shape *place.Shape, k int, w *claimant,
 	}
 	var all []victim
 	opts := s.options[:0]
+	if !e.enoughNodes(w, base, k, shape, allocated) {
+		for i := range s.bars {
+			s.barOn[s.bars[i].Node] = 0
+		}
+		return nil, false
+	}
 	for free := cut.GPUs; free <= e.layout.Pools[pool].MaxGPUs; free++ {
 		for at := base.NextWith(free, 0); at >= 0; at = base.NextWith(free, at+1) {
 			node := e.layout.Pools[pool].Nodes[at]
@@ -535,6 +584,33 @@ func (e *Engine) clearNodes(d *decision, shape *place.Shape, k int, w *claimant,
 		}
 	}
 	return best, true
+}
+
+// enoughNodes tells whether as many nodes as a gang has tasks could be cleared, without
+// looking at what that costs.
+func (e *Engine) enoughNodes(w *claimant, base *cluster.Free, k int, shape *place.Shape, allocated bool) bool {
+	s := e.sharing
+	pool, cut := shape.Pools[k], shape.Cut(k)
+	nodes := int32(0)
+	for free := cut.GPUs; free <= e.layout.Pools[pool].MaxGPUs; free++ {
+		for at := base.NextWith(free, 0); at >= 0; at = base.NextWith(free, at+1) {
+			node := e.layout.Pools[pool].Nodes[at]
+			has := base.Mask(at) &^ s.barOn[node]
+			if allocated {
+				for _, v := range s.onNode[node] {
+					if c := &s.jobs[v]; c.open && !e.givesWay(w, v, true) {
+						has &^= gpusOn(e.jobs[v].grants, node)
+					}
+				}
+			}
+			if count(has) >= cut.GPUs {
+				if nodes++; nodes >= cut.Tasks {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // pickNodes picks that many options greedily and returns their victims.

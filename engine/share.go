@@ -60,6 +60,11 @@ func (s *sharing) tick(now workload.Time) {
 			s.pending.all, s.pending.swaps = true, true
 		}
 	}
+	for i := range s.dates {
+		if x := &s.dates[i]; !x.due && x.at-s.pol.GraceAllocated <= now {
+			x.due, s.pending.all = true, true
+		}
+	}
 	if s.limited && now >= s.nextEvict {
 		s.limited = false
 		s.pending.all, s.pending.swaps = true, true
@@ -238,19 +243,19 @@ func (e *Engine) tryWork(d *decision, ci, n int32) outcome {
 	if !ok {
 		return refusedNow
 	}
-	e.keepOff(d, c, n, span)
-	if e.placeShared(d, c, n, span, false) {
-		return tookPlace
-	}
-	c.reason = fact.Reason{For: none}
 	shape := smallest(c.shape)
+	c.reason = fact.Reason{For: none}
+	if e.placer.MayFitAny(e.frees, shape) {
+		e.keepOff(d, c, n, span, 0)
+		if e.placeShared(d, c, n, span, false) {
+			return tookPlace
+		}
+	}
 	if e.makeRoom(d, c, shape, n, span, false) {
 		return madeRoom
 	}
-	if s.present.swaps || c.fresh {
-		if e.makeRoom(d, c, shape, n, span, true) {
-			return madeRoom
-		}
+	if (s.present.swaps || c.fresh) && e.makeRoom(d, c, shape, n, span, true) {
+		return madeRoom
 	}
 	e.giveDate(d, c, shape, n, span)
 	return refusedNow
@@ -369,35 +374,41 @@ func (e *Engine) startShared(d *decision, c *class, n, pool int32, from int, tas
 
 // keepOff lists what a class may not use: debug nodes, unless it is debug work, and
 // what is reserved for others before its protection would be over (contract backfill).
-func (e *Engine) keepOff(d *decision, c *class, n int32, span workload.Span) {
+func (e *Engine) keepOff(d *decision, c *class, n int32, span, wait workload.Span) {
 	s := e.sharing
 	s.bars = s.bars[:0]
 	if e.layout.Counted() {
 		return
 	}
 	if s.nDebug > 0 && !c.fill && span > 0 && !s.isDebug(c) {
-		for i := range e.layout.Pools {
-			nodes := e.layout.Pools[i].Nodes
-			for k := len(nodes) - 1; k >= 0 && s.debug[nodes[k]]; k-- {
-				s.bars = append(s.bars, cluster.WholeGrant(nodes[k], uint64(1)<<e.layout.Spec.Nodes[nodes[k]].GPUs-1))
-			}
-		}
+		e.keepOffDebug()
 	}
 	for i := range s.dates {
-		if x := &s.dates[i]; x.job != n && !e.overBy(d, x.at, span) {
+		if x := &s.dates[i]; x.job != n && !e.overBy(d, x.at, span, wait) {
 			s.bars = append(s.bars, x.grants...)
 		}
 	}
 }
 
-// overBy tells whether a run that starts now is sure to be gone by a date.
-func (e *Engine) overBy(d *decision, date workload.Time, span workload.Span) bool {
+// keepOffDebug adds the debug nodes to what a class may not use.
+func (e *Engine) keepOffDebug() {
+	s := e.sharing
+	for i := range e.layout.Pools {
+		nodes := e.layout.Pools[i].Nodes
+		for k := len(nodes) - 1; k >= 0 && s.debug[nodes[k]]; k-- {
+			s.bars = append(s.bars, cluster.WholeGrant(nodes[k], uint64(1)<<e.layout.Spec.Nodes[nodes[k]].GPUs-1))
+		}
+	}
+}
+
+// overBy tells whether a run that starts after a wait is sure to be gone by a date.
+func (e *Engine) overBy(d *decision, date workload.Time, span, wait workload.Span) bool {
 	p := e.sharing.pol
 	grace := p.GraceAllocated
 	if span == 0 {
 		grace = p.GraceUnallocated
 	}
-	return d.now+e.defaults.StartLatency+span+grace <= date
+	return d.now+wait+e.defaults.StartLatency+span+grace <= date
 }
 
 // walkFill fills what is left with unallocated work.
@@ -450,7 +461,7 @@ func (e *Engine) walkFill(d *decision) {
 		}
 		c := &e.classes[ci]
 		n := c.cur
-		e.keepOff(d, c, n, 0)
+		e.keepOff(d, c, n, 0, 0)
 		again, started := false, int64(0)
 		if e.placeShared(d, c, n, 0, true) {
 			d.touched = append(d.touched, ci)
@@ -558,10 +569,8 @@ func (e *Engine) wakeShared(d *decision) {
 	}
 	for i := range s.dates {
 		x := &s.dates[i]
-		if t := x.at - s.pol.GraceAllocated; t > now {
+		if t := e.dueFrom(x); t > now {
 			d.wake = min(d.wake, t)
-		} else if x.at > now {
-			d.wake = min(d.wake, x.at)
 		}
 	}
 }

@@ -56,6 +56,7 @@ type sharing struct {
 	usage   []usage
 	stamp   uint64
 	may     []verdictOf
+	opens   []openBound
 	mayAt   uint64
 	bars    []cluster.Grant
 	veil    []cluster.Grant
@@ -118,6 +119,12 @@ type verdictOf struct {
 	ok    bool
 }
 
+// openBound is what a leaf might have of others' work that is past its protection.
+type openBound struct {
+	stamp uint64
+	milli int64
+}
+
 func newSharing(e *Engine, p *policy.Sharing) *sharing {
 	s := &sharing{pol: p, owners: map[owner]int32{}, ends: protections{}, stamp: 1, nextEvict: -1 << 62}
 	for i := range e.layout.Pools {
@@ -153,7 +160,7 @@ func (s *sharing) layOut() {
 	n := len(s.tree.Nodes)
 	s.outside = int32(n)
 	s.leaves, s.held = make([]leaf, n+1), make([]int64, n+1)
-	s.usage, s.may = make([]usage, n+1), make([]verdictOf, n+1)
+	s.usage, s.may, s.opens = make([]usage, n+1), make([]verdictOf, n+1), make([]openBound, n+1)
 	s.walk.init(s.tree)
 	clear(s.owners)
 }

@@ -126,8 +126,8 @@ const (
 	CertainFit
 	// DateCame: stopped for the reservation of For, whose date is Until.
 	DateCame
-	// Protected: enough GPUs could give way, but Have of Want only; what is protected
-	// longest of the rest is so until Until.
+	// Protected: Have GPUs of Want could be made free in its shape at most, the rest is
+	// protected; the next protection ends at Until.
 	Protected
 	// GuardOff: others could be stopped, but the shares do not allow it: Have GPUs
 	// would be held of a share of Want (guard entitlement), or its team is served

@@ -49,6 +49,7 @@ type fileOverKill struct {
 type fileEvictions struct {
 	word  string
 	Every *yamlx.Duration `yaml:"every"`
+	After *yamlx.Duration `yaml:"after"`
 }
 
 type fileReservations struct {
@@ -56,7 +57,7 @@ type fileReservations struct {
 	Count      *int32         `yaml:"count"`
 	Above      *int32         `yaml:"above"`
 	Nodes      *yamlx.Percent `yaml:"nodes"`
-	AnyAccount bool           `yaml:"anyAccount"`
+	AnyAccount *bool          `yaml:"anyAccount"`
 }
 
 type fileDebug struct {
@@ -226,6 +227,7 @@ func (f *fileSharing) fill(s *Sharing) {
 	}
 	if v := f.Evictions; v != nil {
 		give(&s.EvictEvery, v.Every)
+		give(&s.EvictAfter, v.After)
 		if v.word == wordNone {
 			s.EvictEvery = workload.Never
 		}
@@ -234,7 +236,9 @@ func (f *fileSharing) fill(s *Sharing) {
 		give(&s.Reservations.Count, r.Count)
 		give(&s.Reservations.Above, r.Above)
 		give(&s.Reservations.Nodes, r.Nodes)
-		s.Reservations.AnyAccount = r.AnyAccount
+		if r.AnyAccount != nil {
+			s.Reservations.AnyAccount = *r.AnyAccount
+		}
 		if r.word == wordNone {
 			s.Reservations = Reservations{}
 		}
@@ -278,6 +282,7 @@ func (s *Sharing) check(at *yamlx.Node) error {
 		{[]any{"minRuntime", "default"}, s.MinRuntimeDefault, 0, s.MinRuntimeCap},
 		{[]any{"grace", "allocated"}, s.GraceAllocated, 0, longest},
 		{[]any{"grace", "unallocated"}, s.GraceUnallocated, 0, longest},
+		{[]any{"evictions", "after"}, s.EvictAfter, 0, longest},
 		{[]any{"checkpointWait"}, s.CheckpointWait, 0, longest},
 		{[]any{"debug", "minRuntime"}, d.MinRuntime, b2s(d.Nodes > 0), longest},
 		{[]any{"sessions", "max"}, s.SessionMax, 1, longest},

@@ -33,6 +33,9 @@ type Sharing struct {
 	// EvictEvery is the least time between two decisions to stop allocated work, each of
 	// one job: 0 = no limit, [workload.Never] = it is never stopped for another.
 	EvictEvery workload.Span
+	// EvictAfter is how long a job has to have waited before allocated work is stopped
+	// for it.
+	EvictAfter workload.Span
 	// InTeam lets allocated work of an account be stopped for its own work of higher priority.
 	InTeam       bool
 	Reservations Reservations
@@ -60,7 +63,8 @@ type Reservations struct {
 	Above int64
 	// Nodes is the part of a pool's nodes that they may take together.
 	Nodes int64
-	// AnyAccount: also for accounts that have their share already.
+	// AnyAccount: also for accounts that have their share already. Whom a date may
+	// displace is judged by the shares either way.
 	AnyAccount bool
 }
 
@@ -97,8 +101,8 @@ func DefaultSharing() Sharing {
 		Hysteresis: 1100, MinRuntimeCap: 8 * workload.Hour, MinRuntimeDefault: workload.Hour, BackOff: true,
 		GraceAllocated: 2 * workload.Minute, GraceUnallocated: 30 * workload.Second, CheckpointWait: 0,
 		OverKill: 4, OverKillGPUs: 8,
-		Reservations: Reservations{Count: 3, Above: 64, Nodes: 600},
-		Debug:        Debug{Nodes: 30, GPUs: 8, MinRuntime: 15 * workload.Minute},
+		Reservations: Reservations{Count: 3, Above: 64, Nodes: 600, AnyAccount: true},
+		Debug:        Debug{Nodes: 40, GPUs: 8, MinRuntime: 15 * workload.Minute},
 		SessionIdle:  30 * workload.Minute, SessionMax: 12 * workload.Hour,
 	}
 }

@@ -30,13 +30,13 @@ func (s *Sharing) yaml(b *bytes.Buffer) {
 	} else {
 		line("overKill", "{times: %d, upTo: %d}", s.OverKill, s.OverKillGPUs)
 	}
-	switch s.EvictEvery {
-	case 0:
-		line("evictions", wordUnlimited)
-	case workload.Never:
+	switch {
+	case s.EvictEvery == workload.Never:
 		line("evictions", wordNone)
+	case s.EvictEvery == 0 && s.EvictAfter == 0:
+		line("evictions", wordUnlimited)
 	default:
-		line("evictions", "{every: %s}", span(s.EvictEvery))
+		line("evictions", "{every: %s, after: %s}", span(s.EvictEvery), span(s.EvictAfter))
 	}
 	line("inTeam", "%t", s.InTeam)
 	if r := &s.Reservations; r.Count == 0 {

@@ -39,11 +39,15 @@ func (x *explainer) byShares(a, b int32, of, than *engine.Account) rule {
 	}
 	la, lb := fork(of, than)
 	name, other := of.Tree.Nodes[la.Node].Name, than.Tree.Nodes[lb.Node].Name
+	served := budget.CompareRatio(usageOf(la), shareIn(of, la), usageOf(lb), shareIn(than, lb))
 	switch {
 	case fill:
 		return rule{"share", fmt.Sprintf("%s had no more unallocated time for its share than %s", name, other)}
-	case budget.CompareRatio(usage(la), share(of, la), usage(lb), share(than, lb)) == 0:
+	case served == 0:
 		return rule{"submit", fmt.Sprintf("%s and %s are served alike; what is next of it was submitted earlier", name, other)}
+	}
+	if served > 0 {
+		return rule{"unknown", "its turn comes before"}
 	}
 	return rule{"share", fmt.Sprintf("%s is served less for its share than %s: %s of it, not %s", name, other, partOf(la), partOf(lb))}
 }
@@ -75,16 +79,16 @@ func fork(a, b *engine.Account) (*engine.Level, *engine.Level) {
 	return &a.Levels[0], &b.Levels[0] // no leaf is above another
 }
 
-func usage(l *engine.Level) int64 { return l.Charged + l.Outstanding }
+func usageOf(l *engine.Level) int64 { return l.Charged + l.Outstanding }
 
-func share(a *engine.Account, l *engine.Level) int64 { return a.Tree.Nodes[l.Node].Share }
+func shareIn(a *engine.Account, l *engine.Level) int64 { return a.Tree.Nodes[l.Node].Share }
 
 // partOf writes the usage as a part of the fair share.
 func partOf(l *engine.Level) string {
 	if l.Fair == 0 {
-		return hours(gpuHours(usage(l))) + " GPU-h"
+		return hours(gpuHours(usageOf(l))) + " GPU-h"
 	}
-	return trimNumber(float64(usage(l))/float64(l.Fair)*100, 1) + " %"
+	return trimNumber(float64(usageOf(l))/float64(l.Fair)*100, 1) + " %"
 }
 
 // byOrder finds the first term of the policy's order that tells two jobs apart.
@@ -92,13 +96,13 @@ func (x *explainer) byOrder(a, b int32) rule {
 	for i := range x.header.Policy.Order {
 		t := &x.header.Policy.Order[i]
 		c, words, plain := x.term(t, a, b)
-		if !plain {
-			return rule{t.Kind.String(), "the policy's order puts it first by " + t.Kind.String()}
-		}
 		if t.Descending {
 			c = -c
 		}
-		if c != 0 {
+		switch {
+		case !plain || c > 0: // what it turns on is not in the declaration, or not any more
+			return rule{t.Kind.String(), "the policy's order puts it first by " + t.Kind.String()}
+		case c < 0:
 			return rule{t.Kind.String(), words}
 		}
 	}

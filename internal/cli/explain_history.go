@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/engine"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/workload"
@@ -17,10 +17,11 @@ type history struct {
 	number int32
 	jobs   []asked
 	runs   []jobRun
-	// held is when its last hold was decided, refused and dated are its last actions
-	// of that kind, zero where there is none.
-	held           workload.Time
-	refused, dated fact.Action
+	// held, refused and dated are its last actions of these kinds; their time is
+	// [workload.Unknown] where there is none. held has a place of its own.
+	held, refused, dated fact.Action
+	// victims were stopped for it and have not left yet.
+	victims []int32
 	// cancelled is when its owner withdrew it.
 	cancelled workload.Time
 }
@@ -60,8 +61,8 @@ type compared struct {
 }
 
 func newHistory(job string) *history {
-	h := &history{id: job, number: -1, held: workload.Unknown, cancelled: workload.Unknown}
-	h.refused.At, h.dated.At = workload.Unknown, workload.Unknown
+	h := &history{id: job, number: -1, cancelled: workload.Unknown}
+	h.held.At, h.refused.At, h.dated.At = workload.Unknown, workload.Unknown, workload.Unknown
 	if digits, ok := strings.CutPrefix(job, "#"); ok {
 		if n, err := strconv.ParseInt(digits, 10, 32); err == nil && n >= 0 {
 			h.number = int32(n)
@@ -105,8 +106,9 @@ func (h *history) Fact(_ *engine.Engine, f *fact.Fact) {
 		h.submitted(f)
 	case fact.JobFinished, fact.JobStopped, fact.JobCancelled:
 		h.jobs[f.Job].ended = f.At
+		h.victims = slices.DeleteFunc(h.victims, func(n int32) bool { return n == f.Job })
 	}
-	if f.Job != h.number || f.Node >= 0 && f.Kind != fact.StartFailed {
+	if f.Job != h.number {
 		return
 	}
 	r := h.run()
@@ -140,16 +142,23 @@ func (h *history) After(e *engine.Engine, a *fact.Action) {
 			}
 		}
 	}
+	if a.Do == fact.Stop && a.For >= 0 && a.For == h.number {
+		h.victims = append(h.victims, a.Job)
+	}
 	if a.Job != h.number {
 		return
 	}
 	switch a.Do {
 	case fact.Start:
 		r := jobRun{start: *a, confirmed: workload.Unknown, left: workload.Unknown, unallocated: a.Unallocated}
-		r.start.Place = append([]cluster.Grant(nil), a.Place...)
+		r.start.Place = slices.Clone(a.Place)
 		h.runs = append(h.runs, r)
+		h.victims = nil
 	case fact.Hold:
-		h.held = a.At
+		h.held = *a
+		h.held.Place = slices.Clone(a.Place)
+	case fact.Release:
+		h.victims = nil
 	case fact.Refuse:
 		h.refused = *a
 	case fact.Reserve:

@@ -63,8 +63,6 @@ func At(r *Reader, at workload.Time, w Watcher) (*Folded, error) {
 type fold struct {
 	p *replay
 	w Watcher
-	// budgets are the last ones told, as a fact to tell again.
-	budgets *fact.Fact
 }
 
 func (f *fold) entry(e *Entry) error {
@@ -72,9 +70,6 @@ func (f *fold) entry(e *Entry) error {
 	if e.Action == nil {
 		if err := p.entry(e); err != nil || e.Fact == nil {
 			return err
-		}
-		if e.Fact.Kind == fact.BudgetsChanged {
-			f.budgets = &fact.Fact{Kind: fact.BudgetsChanged, Job: -1, Node: -1, Budgets: e.Fact.Budgets, Epoch: e.Fact.Epoch}
 		}
 		f.w.Fact(p.out.Engine, e.Fact)
 		return nil
@@ -104,14 +99,7 @@ func (f *fold) end(at workload.Time, next *Entry) (*Folded, error) {
 	if p.out.Now == workload.Unknown { // nothing happened yet
 		return &Folded{Replayed: p.out, Next: next}, nil
 	}
-	// Told the budgets that hold already, an engine that shares by them looks at every
-	// waiting job again, not only at what is new.
-	if f.budgets != nil {
-		f.budgets.At = at
-		if err := p.out.Engine.Apply(f.budgets); err != nil {
-			return nil, p.refused(err)
-		}
-	}
+	p.out.Engine.Reconsider()
 	p.out.Engine.Decide(at)
 	p.out.Now = at
 	return &Folded{Replayed: p.out, Next: next}, nil

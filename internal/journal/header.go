@@ -40,7 +40,7 @@ func HeaderOf(o *sim.Options, version string) *Header {
 
 // defaults are the assumptions as the engine takes them.
 func (h *Header) defaults() engine.Defaults {
-	return engine.Defaults{Checkpoint: h.Assume.Checkpoint, RestartCost: h.Assume.RestartCost, Grace: h.Assume.Grace}
+	return engine.Defaults{Checkpoint: h.Assume.Checkpoint, RestartCost: h.Assume.RestartCost, Grace: h.Assume.Grace, StartLatency: h.Assume.StartLatency}
 }
 
 type jsonHeader struct {

@@ -150,9 +150,10 @@ func TestParquetBatches(t *testing.T) {
 
 func TestSeries(t *testing.T) {
 	s := &metrics.Series{From: 500, Width: 2000, Bins: []metrics.Bin{
-		{Span: 2000, Installed: 16_000, Available: 16_000, Assigned: 8000, Held: 1000, Fragmented: 500, WaitingGPUs: 3000, WaitingJobs: 2000, RunningJobs: 4000},
+		{Span: 2000, Installed: 16_000, Available: 16_000, Assigned: 8000, Held: 1000, Fragmented: 500, WaitingGPUs: 3000, WaitingJobs: 2000, RunningJobs: 4000,
+			Unallocated: 2000, Squat: 1000, Preemptions: 3, AllocatedPreemptions: 1, LostGPUHours: 0.25},
 		{}, {Span: 300, Installed: 2400, Available: 2400, Assigned: 100}}}
-	const want = seriesHeader + "0.5,2,8,8,4,0.5,0.25,1.5,1,2\n4.5,0.3,8,8,0.333333,0,0,0,0,0\n"
+	const want = seriesHeader + "0.5,2,8,8,4,0.5,0.25,1.5,1,2,1,0.5,3,1,0.25\n4.5,0.3,8,8,0.333333,0,0,0,0,0,0,0,0,0,0\n"
 	var out bytes.Buffer
 	if err := WriteSeriesCSV(&out, s); err != nil {
 		t.Fatal(err)

@@ -20,9 +20,16 @@ type seriesRow struct {
 	WaitingGPUs    float64 `parquet:"waiting_gpus"`
 	WaitingJobs    float64 `parquet:"waiting_jobs"`
 	RunningJobs    float64 `parquet:"running_jobs"`
+	// Unallocated and parked work are parts of AssignedGPUs; stops are counts.
+	UnallocatedGPUs      float64 `parquet:"unallocated_gpus"`
+	SquatGPUs            float64 `parquet:"squat_gpus"`
+	Preemptions          float64 `parquet:"preemptions"`
+	AllocatedPreemptions float64 `parquet:"allocated_preemptions"`
+	LostGPUHours         float64 `parquet:"lost_gpu_hours"`
 }
 
-const seriesHeader = "time,span,installed_gpus,available_gpus,assigned_gpus,held_gpus,fragmented_gpus,waiting_gpus,waiting_jobs,running_jobs\n"
+const seriesHeader = "time,span,installed_gpus,available_gpus,assigned_gpus,held_gpus,fragmented_gpus,waiting_gpus,waiting_jobs,running_jobs," +
+	"unallocated_gpus,squat_gpus,preemptions,allocated_preemptions,lost_gpu_hours\n"
 
 // rowsOf turns the bins' integrals into means. Bins that no time was spent in are left out.
 func rowsOf(s *metrics.Series) []seriesRow {
@@ -36,7 +43,9 @@ func rowsOf(s *metrics.Series) []seriesRow {
 		rows = append(rows, seriesRow{Time: seconds(s.From + int64(i)*s.Width), Span: b.Span / 1000,
 			InstalledGPUs: mean(b.Installed), AvailableGPUs: mean(b.Available), AssignedGPUs: mean(b.Assigned),
 			HeldGPUs: mean(b.Held), FragmentedGPUs: mean(b.Fragmented), WaitingGPUs: mean(b.WaitingGPUs),
-			WaitingJobs: mean(b.WaitingJobs), RunningJobs: mean(b.RunningJobs)})
+			WaitingJobs: mean(b.WaitingJobs), RunningJobs: mean(b.RunningJobs),
+			UnallocatedGPUs: mean(b.Unallocated), SquatGPUs: mean(b.Squat),
+			Preemptions: b.Preemptions, AllocatedPreemptions: b.AllocatedPreemptions, LostGPUHours: b.LostGPUHours})
 	}
 	return rows
 }
@@ -46,7 +55,7 @@ func WriteSeriesCSV(out io.Writer, s *metrics.Series) error {
 	b := []byte(seriesHeader)
 	for _, r := range rowsOf(s) {
 		for i, v := range [...]float64{r.Time, r.Span, r.InstalledGPUs, r.AvailableGPUs, r.AssignedGPUs, r.HeldGPUs, r.FragmentedGPUs,
-			r.WaitingGPUs, r.WaitingJobs, r.RunningJobs} {
+			r.WaitingGPUs, r.WaitingJobs, r.RunningJobs, r.UnallocatedGPUs, r.SquatGPUs, r.Preemptions, r.AllocatedPreemptions, r.LostGPUHours} {
 			if i > 0 {
 				b = append(b, ',')
 			}

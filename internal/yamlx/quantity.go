@@ -158,5 +158,46 @@ func (m *Milli) UnmarshalNode(n *Node) error {
 // String renders the number with as few decimals as it needs.
 func (m Milli) String() string { return strconv.FormatFloat(float64(m)/1000, 'f', -1, 64) }
 
+// Percent is a part of a whole in thousandths, 0..1000, written "25%" or "2.5%".
+type Percent int64
+
+const wantPercent = `want 0% to 100% with at most one decimal, such as 25% or 2.5%`
+
+// UnmarshalNode reads a percentage. A bare number is refused: it may be a part of 1.
+func (p *Percent) UnmarshalNode(n *Node) error {
+	switch n.Kind {
+	case Number:
+		return n.Errorf("say the unit: "+n.Text+"%", "%s has no unit", n.show())
+	case Text:
+	default:
+		return n.Errorf(wantPercent, "%s here", n.show())
+	}
+	v, err := ParsePercent(n.Text)
+	if err != nil {
+		return n.Errorf(wantPercent, "%s", err.Error())
+	}
+	*p = v
+	return nil
+}
+
+// ParsePercent reads the text form, from 0% to 100% with at most one decimal.
+func ParsePercent(s string) (Percent, error) {
+	number, unit := strings.CutSuffix(s, "%")
+	whole, tenth, dotted := strings.Cut(number, ".")
+	if !dotted {
+		tenth = "0"
+	}
+	w, errWhole := strconv.ParseUint(whole, 10, 8)
+	t, errTenth := strconv.ParseUint(tenth, 10, 8)
+	v := Percent(w*10 + t)
+	if !unit || errWhole != nil || errTenth != nil || len(tenth) != 1 || v > 1000 {
+		return 0, fmt.Errorf("%q is no percentage", s)
+	}
+	return v, nil
+}
+
+// String renders the percentage with as few decimals as it needs.
+func (p Percent) String() string { return strconv.FormatFloat(float64(p)/10, 'f', -1, 64) + "%" }
+
 // Decimal writes a number so that it is read back exactly.
 func Decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

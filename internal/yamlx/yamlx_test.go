@@ -17,6 +17,7 @@ type sample struct {
 	Every  Duration           `yaml:"every"`
 	Memory Size               `yaml:"memory"`
 	Cores  Milli              `yaml:"cores"`
+	Part   Percent            `yaml:"part"`
 	List   []string           `yaml:"list"`
 	Nested *inner             `yaml:"nested"`
 	ByName map[string]float64 `yaml:"byName"`
@@ -37,6 +38,7 @@ on: false
 every: 1h30m
 memory: 384GiB
 cores: 0.5
+part: 2.5%
 list: [a, "1", 'c']
 nested:
   a:
@@ -51,23 +53,23 @@ byName: {x: 1, "y": 1e+09}
 	}
 	off := false
 	want := sample{Name: "x: y", N: -3, Big: 1<<64 - 1, F: 1500, On: &off, Every: 5_400_000, Memory: 384 << 10,
-		Cores: 500, List: []string{"a", "1", "c"}, Nested: &inner{A: []Milli{1000, 2250}},
+		Cores: 500, Part: 25, List: []string{"a", "1", "c"}, Nested: &inner{A: []Milli{1000, 2250}},
 		ByName: map[string]float64{"x": 1, "y": 1e9}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("decoded file (-want,+got):\n%s", diff)
 	}
-	if e := root.At("nested", "a", 1).Errorf("", "here"); e.Line != 14 || e.Col != 7 {
-		t.Errorf("place of nested.a[1] = %d:%d, want 14:7", e.Line, e.Col)
+	if e := root.At("nested", "a", 1).Errorf("", "here"); e.Line != 15 || e.Col != 7 {
+		t.Errorf("place of nested.a[1] = %d:%d, want 15:7", e.Line, e.Col)
 	}
-	if e := root.At("nested", "b").Errorf("", "here"); e.Line != 12 || e.Col != 3 {
-		t.Errorf("place of the absent nested.b = %d:%d, want that of nested, 12:3", e.Line, e.Col)
+	if e := root.At("nested", "b").Errorf("", "here"); e.Line != 13 || e.Col != 3 {
+		t.Errorf("place of the absent nested.b = %d:%d, want that of nested, 13:3", e.Line, e.Col)
 	}
 }
 
 func TestDecodeErrors(t *testing.T) {
 	for name, tc := range map[string]struct{ file, want string }{
-		"unknown key":     {"nam: x", `f.yaml:1:1: unknown key "nam"; did you mean name? known keys: name, n, big, f, on, every, memory, cores, list, nested, byName`},
-		"far key":         {"name: x\nzzzzzz: 1", `f.yaml:2:1: unknown key "zzzzzz"; known keys: name, n, big, f, on, every, memory, cores, list, nested, byName`},
+		"unknown key":     {"nam: x", `f.yaml:1:1: unknown key "nam"; did you mean name? known keys: name, n, big, f, on, every, memory, cores, part, list, nested, byName`},
+		"far key":         {"name: x\nzzzzzz: 1", `f.yaml:2:1: unknown key "zzzzzz"; known keys: name, n, big, f, on, every, memory, cores, part, list, nested, byName`},
 		"nested key":      {"nested: {b: 1}", `f.yaml:1:10: unknown key "b"; did you mean a? known keys: a`},
 		"doubled key":     {"n: 1\nname: x\nn: 2", `f.yaml:3:1: key "n" appears twice, first on line 1; want it once`},
 		"no value":        {"name:\nn: 1", `f.yaml:1:1: "name" has no value; give it one or leave it out`},
@@ -90,11 +92,17 @@ func TestDecodeErrors(t *testing.T) {
 		"decimal unit":    {"memory: 384GB", `f.yaml:1:9: "384GB" is not a size; want a size such as 512MiB, 384GiB or 2TiB`},
 		"negative cores":  {"cores: -1", `f.yaml:1:8: number -1 is out of range; want a number of 0 or more`},
 		"fine cores":      {"cores: 0.0001", `f.yaml:1:8: number 0.0001 is too fine; want at most three decimals`},
+		"bare percent":    {"part: 25", `f.yaml:1:7: number 25 has no unit; say the unit: 25%`},
+		"high percent":    {"part: 100.1%", `f.yaml:1:7: "100.1%" is no percentage; want 0% to 100% with at most one decimal, such as 25% or 2.5%`},
+		"fine percent":    {"part: 2.25%", `f.yaml:1:7: "2.25%" is no percentage; want 0% to 100% with at most one decimal, such as 25% or 2.5%`},
+		"signed percent":  {"part: -1%", `f.yaml:1:7: "-1%" is no percentage; want 0% to 100% with at most one decimal, such as 25% or 2.5%`},
+		"half percent":    {"part: .5%", `f.yaml:1:7: ".5%" is no percentage; want 0% to 100% with at most one decimal, such as 25% or 2.5%`},
+		"listed percent":  {"part: [1%]", `f.yaml:1:7: a list here; want 0% to 100% with at most one decimal, such as 25% or 2.5%`},
 		"anchor":          {"list: &a [x]", `f.yaml:1:7: anchors and aliases are not read here; write the value out`},
 		"tag":             {"name: !!str 1", `f.yaml:1:7: tags are not read here; write the value without it`},
 		"two documents":   {"n: 1\n---\nn: 2", `f.yaml:3:1: a second YAML document begins here; want one document in a file`},
 		"empty":           {"# nothing\n", `f.yaml:1:1: the file is empty`},
-		"scalar":          {"hello", `f.yaml:1:1: text "hello" here; want a map with name, n, big, f, on, every, memory, cores, list, nested, byName`},
+		"scalar":          {"hello", `f.yaml:1:1: text "hello" here; want a map with name, n, big, f, on, every, memory, cores, part, list, nested, byName`},
 		"deep":            {"list: " + strings.Repeat("[", 2000), `f.yaml:1:519: lists or maps are nested too deeply; want at most 64 levels`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,6 +178,11 @@ func TestQuantitiesRoundTrip(t *testing.T) {
 	for _, d := range []Duration{0, 1, 999, 1000, 90_000, 5_400_000, 604_800_000, 123_456_789} {
 		if got, err := ParseDuration(d.String()); err != nil || got != d {
 			t.Errorf("ParseDuration(%q) = %d, %v, want %d", d, got, err, d)
+		}
+	}
+	for p := range Percent(1001) {
+		if got, err := ParsePercent(p.String()); err != nil || got != p {
+			t.Errorf("ParsePercent(%q) = %d, %v, want %d", p, got, err, p)
 		}
 	}
 	for _, s := range []Size{0, 1, 512, 1024, 384 << 10, 1<<20 + 1, 2 << 20} {
