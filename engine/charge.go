@@ -14,7 +14,7 @@ func (s *sharing) began(e *Engine, a *fact.Action, claimed bool) {
 	j, c := &e.jobs[n], &s.jobs[n]
 	c.unallocated, c.began, c.until, c.deadline, c.open = a.Unallocated, a.At, 0, 0, false
 	c.rate = e.rateOf(n, j.milli, j.pool, j.tasks)
-	c.idle = 0
+	c.idles = false
 	for i := range j.grants {
 		node := j.grants[i].Node
 		s.onNode[node] = append(s.onNode[node], n)
@@ -136,7 +136,7 @@ func (s *sharing) told(e *Engine, a *fact.Action) {
 	c.deadline = max(a.Until, a.At)
 	s.discharge(e, n, a.At)
 	switch a.Reason.Code {
-	case fact.GaveWay, fact.DateCame:
+	case fact.GaveWay, fact.DateCame, fact.Idle:
 	default:
 		return
 	}
@@ -282,6 +282,9 @@ func (s *sharing) expire(e *Engine, now workload.Time) {
 			continue
 		}
 		j, c := &e.jobs[p.job], &s.jobs[p.job]
+		if session(j.spec) && !c.idles && s.renew(e, p.job, p.at) {
+			continue
+		}
 		c.open = true
 		s.leaves[c.leaf].open += j.milli
 		if c.inSoft {

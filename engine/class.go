@@ -21,9 +21,9 @@ type classKey struct {
 	job       int32
 	// Under shares: the account, the protection of the next start, and whether it is
 	// charged to nobody.
-	leaf int32
-	span workload.Span
-	fill bool
+	leaf          int32
+	span          workload.Span
+	fill, session bool
 }
 
 func (e *Engine) classFor(n int32) int32 {
@@ -54,7 +54,7 @@ func (e *Engine) classFor(n int32) int32 {
 	}
 	if s := e.sharing; s != nil {
 		k.leaf, k.span = s.jobs[n].leaf, s.span(n, j.spec)
-		k.fill = k.span == 0
+		k.fill, k.session = k.span == 0, session(j.spec)
 	}
 	if c, ok := e.classOf[k]; ok {
 		return c
@@ -63,7 +63,7 @@ func (e *Engine) classFor(n int32) int32 {
 	if k.spare {
 		c.capped = e.limit.of(k.team)
 	}
-	c.leaf, c.span, c.fill = k.leaf, k.span, k.fill
+	c.leaf, c.span, c.fill, c.session = k.leaf, k.span, k.fill, k.session
 	c.never, c.reason = e.neverFits(&c)
 	e.coresOnly = e.coresOnly || c.shape.Need.GPUs == 0
 	e.straddles = e.straddles || len(c.shape.Pools) > 1

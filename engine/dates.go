@@ -125,6 +125,9 @@ func (e *Engine) readyAt(d *decision, w *claimant, v int32) (at workload.Time, g
 	}
 	if s.pol.EvictEvery == 0 && e.loses(w, v) && e.mayStop(w, c.leaf) {
 		latest := c.until
+		if session(j.spec) && !c.idles && !c.open {
+			latest = max(latest, c.began+s.pol.SessionMax)
+		}
 		if j.state == starting {
 			latest += e.defaults.StartLatency
 		}
@@ -290,7 +293,7 @@ func (e *Engine) roomBesideDates(d *decision, pool int32, c *class, n int32, spa
 	s := e.sharing
 	for i := range s.dates {
 		x := &s.dates[i]
-		if x.pool != pool || x.job == n || e.overBy(d, x.at, span, max(e.sharing.pol.GraceAllocated, e.sharing.pol.CheckpointWait)) {
+		if x.pool != pool || x.job == n || e.overBy(d, x.at, s.safeFor(c, span), max(e.sharing.pol.GraceAllocated, e.sharing.pol.CheckpointWait)) {
 			continue
 		}
 		w := claimant{job: x.job, leaf: s.jobs[x.job].leaf, milli: x.milli, dated: true}

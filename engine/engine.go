@@ -421,7 +421,11 @@ func (e *Engine) stopped(f *fact.Fact) error {
 		e.end(f.Job, workload.OutcomeCancelled)
 		return nil
 	}
-	if j.spec.Contract.NotResumable && j.runs > 0 && f.Cause != fact.CauseNodeFailure && f.Cause != fact.CauseParked {
+	if f.Cause == fact.CauseParked {
+		j.state = parked
+		return nil
+	}
+	if j.spec.Contract.NotResumable && j.runs > 0 && f.Cause != fact.CauseNodeFailure {
 		e.end(f.Job, workload.OutcomePreempted)
 		return nil
 	}
@@ -459,7 +463,7 @@ func (e *Engine) cancelled(f *fact.Fact) error {
 		}
 	case claiming:
 		e.dropClaim(f.Job)
-	case blocked, refused, stuck:
+	case blocked, refused, stuck, parked:
 		e.toRefuse = slices.DeleteFunc(e.toRefuse, func(a fact.Action) bool { return a.Job == f.Job })
 	case starting, running:
 		j.cancel = true

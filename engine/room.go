@@ -225,6 +225,9 @@ func (e *Engine) priceOf(v int32, now workload.Time) victim {
 		if !resumable(j) {
 			x.last = 1 // among equals it goes last: its run is lost for good
 		}
+		if e.parks(v) {
+			x.key = 0 // nobody works there, and nothing is lost
+		}
 	}
 	x.allocated = !e.sharing.jobs[v].unallocated
 	return x

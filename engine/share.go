@@ -384,7 +384,7 @@ func (e *Engine) keepOff(d *decision, c *class, n int32, span, wait workload.Spa
 		e.keepOffDebug()
 	}
 	for i := range s.dates {
-		if x := &s.dates[i]; x.job != n && !e.overBy(d, x.at, span, wait) {
+		if x := &s.dates[i]; x.job != n && !e.overBy(d, x.at, s.safeFor(c, span), wait) {
 			s.bars = append(s.bars, x.grants...)
 		}
 	}
@@ -531,6 +531,9 @@ func (e *Engine) spend(d *decision) {
 func (e *Engine) stopFor(d *decision, v, winner int32, reason fact.Reason, wait workload.Span) {
 	s := e.sharing
 	j := &e.jobs[v]
+	if e.parks(v) && reason.Code != fact.Drained {
+		reason.Code = fact.Idle
+	}
 	until := d.now + e.graceOf(v, s.jobs[v].unallocated)
 	if c := e.contract(j); wait > 0 && !c.CheckpointOnStop && c.CheckpointInterval > 0 {
 		done := j.kept + e.progress(j, d.now)

@@ -101,9 +101,9 @@ type contracted struct {
 	unallocated, charged, open, draws bool
 	// inLoose and inSoft: its GPUs are taken there.
 	inLoose, inSoft bool
-	// idle since, 0 = active; parked: waits for its owner, not for GPUs.
-	idle   workload.Time
-	parked bool
+	// idles: a session without activity, since idle.
+	idle  workload.Time
+	idles bool
 }
 
 // usage of a node of the tree at the grid time, good while stamp is the present one.
@@ -198,20 +198,22 @@ func (s *sharing) span(n int32, j *workload.Job) workload.Span {
 	if c.leaf == s.outside {
 		return 0
 	}
-	d := s.pol.MinRuntimeDefault
-	if j.Contract.HasMinRuntime {
-		d = j.Contract.MinRuntime
-	}
-	if d == 0 {
-		return 0
-	}
-	d = min(d, s.pol.MinRuntimeCap)
-	if s.pol.BackOff {
+	d := s.spanOf(j)
+	if s.pol.BackOff && d > 0 {
 		for k := int32(0); k < c.stops && d < s.pol.MinRuntimeCap; k++ {
 			d = min(2*d, s.pol.MinRuntimeCap)
 		}
 	}
 	return d
+}
+
+// spanOf is the protection that a job's contract asks for, within the cap.
+func (s *sharing) spanOf(j *workload.Job) workload.Span {
+	d := s.pol.MinRuntimeDefault
+	if j.Contract.HasMinRuntime {
+		d = j.Contract.MinRuntime
+	}
+	return min(d, s.pol.MinRuntimeCap)
 }
 
 // rateOf is what a run of so many milli-GPU in a pool is charged, in milli-GPU.
@@ -356,4 +358,15 @@ func (e *Engine) heldBy(n int32) int64 {
 		}
 	}
 	return e.jobs[n].milli
+}
+
+// budgetsChanged takes in a new tree. Policies that know no budgets do not mind.
+func (e *Engine) budgetsChanged(f *fact.Fact) error {
+	if f.Budgets == nil {
+		return ErrUnknown
+	}
+	if e.sharing != nil {
+		return e.rebudget(f)
+	}
+	return nil
 }

@@ -20,6 +20,7 @@ const (
 	stopping              // told to stop
 	refused               // can never run here
 	stuck                 // its dependency can never be satisfied
+	parked                // an idle session without GPUs, until its owner is back
 	ended
 )
 
@@ -92,6 +93,8 @@ type class struct {
 	span  workload.Span
 	fill  bool
 	fresh bool
+	// session: an interactive one, whose protection may be renewed.
+	session bool
 	// noRoom is the version of what unallocated work could make room for, when it was
 	// found not to be enough.
 	noRoom uint64

@@ -201,6 +201,10 @@ func (c *scenario) job(name string, i int, kvs []string) error {
 			j.Limit = d
 		case "cancel":
 			a.CancelAfter = d
+		case "idle": // a session has nothing to do after so much run time, for idle-for (0 = to its end)
+			a.IdleAfter = d
+		case "idle-for":
+			a.IdleFor = d
 		case "protect": // the declared minimum runtime; 0 = unallocated
 			j.Contract.MinRuntime, j.Contract.HasMinRuntime = d, true
 		case "checkpoint":

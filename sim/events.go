@@ -23,6 +23,9 @@ const (
 	finish
 	stopped
 	confirm
+	idle
+	active
+	closed // a parked session whose owner does not come back
 	cancel
 )
 

@@ -60,6 +60,9 @@ type jobState struct {
 	attempt, tasks int32
 	speed          int32
 	on, up, waits  bool
+	// parked: a session without GPUs, until its owner is back at idleUntil.
+	parked    bool
+	idleUntil workload.Time
 }
 
 // Run simulates until every job is done, the options' cut, or the context's end
@@ -416,6 +419,9 @@ func (r *run) confirm(n int32) error {
 		wall = min(wall, j.Limit)
 	}
 	r.events.push(event{at: r.now + wall, kind: finish, subject: n, attempt: s.attempt})
+	if a := &r.actual[n]; a.IdleAfter > s.kept {
+		r.events.push(event{at: r.now + r.restart(n) + s.wall(j, a.IdleAfter-s.kept), kind: idle, subject: n, attempt: s.attempt})
+	}
 	r.fact = fact.Fact{Kind: fact.JobStarted, At: r.now, Job: n, Attempt: s.attempt, Node: -1}
 	return r.tell(&r.fact)
 }
@@ -466,6 +472,29 @@ func (r *run) serve(x event) error {
 		if s := &r.state[n]; s.on && s.attempt == x.attempt {
 			return r.confirm(n)
 		}
+	case idle:
+		if s := &r.state[n]; s.on && s.up && s.attempt == x.attempt {
+			s.idleUntil = workload.Never
+			if d := r.actual[n].IdleFor; d > 0 {
+				s.idleUntil = r.now + s.wall(&r.jobs[n], d)
+				r.events.push(event{at: s.idleUntil, kind: active, subject: n, attempt: x.attempt})
+			}
+			r.fact = fact.Fact{Kind: fact.SessionIdle, At: r.now, Job: n, Attempt: x.attempt, Node: -1, Since: r.now}
+			return r.tell(&r.fact)
+		}
+	case active:
+		if s := &r.state[n]; s.attempt == x.attempt && (s.parked || s.on && s.up) {
+			return r.comeBack(n)
+		}
+	case closed:
+		if s := &r.state[n]; s.parked && s.attempt == x.attempt {
+			s.parked = false
+			res := &r.res.Jobs[n]
+			res.State, res.Outcome, res.Finish = Ended, r.actual[n].Outcome, r.now
+			r.ended++
+			r.fact = fact.Fact{Kind: fact.JobCancelled, At: r.now, Job: n, Node: -1}
+			return r.tell(&r.fact)
+		}
 	case cancel:
 		if s := &r.state[n]; s.waits && s.attempt == 0 && r.res.Jobs[n].State == Unstarted {
 			s.waits = false
@@ -479,6 +508,18 @@ func (r *run) serve(x event) error {
 		return r.nodeChange(x)
 	}
 	return nil
+}
+
+// comeBack is the owner of an idle session at work again. What it idled through is
+// time that has passed, with GPUs or without.
+func (r *run) comeBack(n int32) error {
+	s, a := &r.state[n], &r.actual[n]
+	if s.parked {
+		s.parked, s.waits, s.queued = false, true, r.now
+		s.kept = min(a.IdleAfter+a.IdleFor, a.Duration)
+	}
+	r.fact = fact.Fact{Kind: fact.SessionActive, At: r.now, Job: n, Node: -1}
+	return r.tell(&r.fact)
 }
 
 // leave settles what a run got when it gives its GPUs back.
@@ -546,7 +587,11 @@ func (r *run) stop(n int32, cause fact.Cause) error {
 	} else {
 		res.Preemptions++
 	}
-	if j.Contract.NotResumable && s.up && cause != fact.CauseNodeFailure && cause != fact.CauseParked {
+	if cause == fact.CauseParked {
+		if s.parked = true; s.idleUntil == workload.Never {
+			r.events.push(event{at: r.now + s.wall(j, r.actual[n].Duration-s.kept), kind: closed, subject: n, attempt: s.attempt})
+		}
+	} else if j.Contract.NotResumable && s.up && cause != fact.CauseNodeFailure {
 		res.Finish, res.State, res.Outcome = r.now, Ended, workload.OutcomePreempted
 		r.ended++
 	} else if s.waits = true; s.up { // a start that did not come true is part of the wait

@@ -41,6 +41,9 @@ type Actual struct {
 	// CancelAfter: the owner withdraws the job this long after its submission if
 	// it has not started by then; 0 = never.
 	CancelAfter Span
+	// IdleAfter so much run time a session has nothing to do for IdleFor (0 = to its
+	// end); IdleAfter 0 = it never idles.
+	IdleAfter, IdleFor Span
 	// Start and End are the recorded first start and last end, [Unknown] where not told.
 	Start, End Time
 }
