@@ -156,8 +156,11 @@ func (e *Engine) queueOrder() []int32 {
 	}
 	for _, standing := range [...]budget.Standing{budget.Entitled, budget.Served, budget.Spent} {
 		for l := range s.leaves {
-			if work := s.leaves[l].work; len(work) > 0 && s.stands(int32(l)) == standing {
-				for _, ci := range work {
+			if s.leaves[l].nWork == 0 || s.stands(int32(l)) != standing {
+				continue
+			}
+			for _, g := range s.leaves[l].work {
+				for _, ci := range g.classes {
 					w.add(int32(l), ci)
 				}
 			}
@@ -215,7 +218,7 @@ func (e *Engine) level(node int32) Level {
 // waitsBelow tells whether charged work waits at or below a node.
 func (e *Engine) waitsBelow(node int32) bool {
 	for i := node; i <= e.sharing.tree.Nodes[node].Last; i++ {
-		if len(e.sharing.leaves[i].work) > 0 {
+		if e.sharing.leaves[i].nWork > 0 {
 			return true
 		}
 	}

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/engine"
@@ -54,6 +55,10 @@ type feeder struct {
 	attempt []int32
 	running []int32
 	seed    uint64
+	// draft, if set, changes a job before it is submitted; timed is told how long each
+	// decision took.
+	draft func(*workload.Job)
+	timed func(time.Duration)
 }
 
 // draw is a fixed sequence: the benchmark is the same each time.
@@ -72,6 +77,9 @@ func (w *feeder) submit() {
 	j := &workload.Job{ID: fmt.Sprint(len(w.jobs)), Submit: w.now, Priority: int64(w.draw(3)),
 		Estimate: workload.Span(w.draw(1_000_000) + 60_000)}
 	j.Need.GPUs = int32(1) << w.draw(8)
+	if w.draft != nil {
+		w.draft(j)
+	}
 	n := int32(len(w.jobs))
 	w.jobs, w.attempt = append(w.jobs, j), append(w.attempt, 0)
 	w.apply(&fact.Fact{Kind: fact.JobSubmitted, At: w.now, Job: n, Submitted: j})
@@ -99,7 +107,11 @@ func (w *feeder) drop(n int32) {
 
 func (w *feeder) settle() {
 	for again := true; again; {
+		begin := time.Now()
 		d := w.e.Decide(w.now)
+		if w.timed != nil {
+			w.timed(time.Since(begin))
+		}
 		again = d.Again
 		for i := range d.Actions {
 			if err := w.e.Commit(&d.Actions[i]); err != nil {

@@ -53,8 +53,8 @@ func (s *sharing) unprotect(n int32) {
 // and unprotected work.
 func (s *sharing) take(e *Engine, n int32) {
 	j := &e.jobs[n]
-	e.takeFrom(s.loose[j.pool], j.grants, j.milli)
-	e.takeFrom(s.soft[j.pool], j.grants, j.milli)
+	s.loose.take(e, j.pool, j.grants, j.milli)
+	s.soft.take(e, j.pool, j.grants, j.milli)
 }
 
 // confirmed begins to charge a run that came true; its protection counts from then.
@@ -105,8 +105,7 @@ func (s *sharing) discharge(e *Engine, n int32, at workload.Time) {
 		c.draws = false
 	}
 	if c.open {
-		s.leaves[c.leaf].open -= j.milli
-		c.open = false
+		s.close(e, n)
 	}
 	if !c.unallocated {
 		s.hold(c.leaf, -j.milli)
@@ -119,10 +118,10 @@ func (s *sharing) discharge(e *Engine, n int32, at workload.Time) {
 func (s *sharing) letGo(e *Engine, n int32) {
 	j, c := &e.jobs[n], &s.jobs[n]
 	if c.inLoose {
-		e.giveTo(s.loose[j.pool], j.grants, j.milli)
+		s.loose.give(e, j.pool, j.grants, j.milli)
 	}
 	if c.inSoft {
-		e.giveTo(s.soft[j.pool], j.grants, j.milli)
+		s.soft.give(e, j.pool, j.grants, j.milli)
 	}
 	c.inLoose, c.inSoft = false, false
 }
@@ -170,8 +169,8 @@ func (s *sharing) gone(e *Engine, n int32, at workload.Time) {
 func (s *sharing) claimed(e *Engine, a *fact.Action, cl *claim) {
 	n := a.Job
 	c := &s.jobs[n]
-	e.takeFrom(s.loose[cl.pool], cl.grants, cl.milli)
-	e.takeFrom(s.soft[cl.pool], cl.grants, cl.milli)
+	s.loose.take(e, cl.pool, cl.grants, cl.milli)
+	s.soft.take(e, cl.pool, cl.grants, cl.milli)
 	s.hold(c.leaf, cl.milli)
 	c.rate = e.rateOf(n, cl.milli, cl.pool, cl.tasks)
 	c.until = 0
@@ -189,8 +188,8 @@ func (s *sharing) unclaimed(e *Engine, cl *claim, kept bool) {
 	if kept {
 		return
 	}
-	e.giveTo(s.loose[cl.pool], cl.grants, cl.milli)
-	e.giveTo(s.soft[cl.pool], cl.grants, cl.milli)
+	s.loose.give(e, cl.pool, cl.grants, cl.milli)
+	s.soft.give(e, cl.pool, cl.grants, cl.milli)
 	s.hold(s.jobs[n].leaf, -cl.milli)
 	s.pending.all = true
 }
@@ -285,18 +284,38 @@ func (s *sharing) expire(e *Engine, now workload.Time) {
 		if session(j.spec) && !c.idles && s.renew(e, p.job, p.at) {
 			continue
 		}
-		c.open = true
-		s.leaves[c.leaf].open += j.milli
-		if c.inSoft {
-			e.giveTo(s.soft[j.pool], j.grants, j.milli)
-			c.inSoft = false
-		}
+		s.openUp(e, p.job)
 		if s.accounts != nil {
 			s.accounts.Draw(c.leaf, p.at, c.rate)
 			c.draws = true
 		}
 		s.pending.all, s.pending.swaps, e.dirty = true, true, true
 	}
+}
+
+// openUp files a run whose protection is over among those that may give way; close
+// takes it off again.
+func (s *sharing) openUp(e *Engine, n int32) {
+	j, c := &e.jobs[n], &s.jobs[n]
+	l := &s.leaves[c.leaf]
+	c.open, c.inOpens = true, int32(len(l.opens))
+	l.open += j.milli
+	l.opens = append(l.opens, n)
+	if c.inSoft {
+		s.soft.give(e, j.pool, j.grants, j.milli)
+		c.inSoft = false
+	}
+}
+
+func (s *sharing) close(e *Engine, n int32) {
+	c := &s.jobs[n]
+	l := &s.leaves[c.leaf]
+	last := l.opens[len(l.opens)-1]
+	l.opens[c.inOpens] = last
+	s.jobs[last].inOpens = c.inOpens
+	l.opens = l.opens[:len(l.opens)-1]
+	l.open -= e.jobs[n].milli
+	c.open = false
 }
 
 // nextEnd is when the next protection ends, [workload.Never] if none does.

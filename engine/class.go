@@ -69,6 +69,9 @@ func (e *Engine) classFor(n int32) int32 {
 	e.straddles = e.straddles || len(c.shape.Pools) > 1
 	id := int32(len(e.classes))
 	c.self = id
+	if e.sharing != nil {
+		c.known = e.sharing.know(&c)
+	}
 	e.classes = append(e.classes, c)
 	e.classOf[k] = id
 	return id

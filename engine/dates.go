@@ -293,7 +293,7 @@ func (e *Engine) roomBesideDates(d *decision, pool int32, c *class, n int32, spa
 	s := e.sharing
 	for i := range s.dates {
 		x := &s.dates[i]
-		if x.pool != pool || x.job == n || e.overBy(d, x.at, s.safeFor(c, span), max(e.sharing.pol.GraceAllocated, e.sharing.pol.CheckpointWait)) {
+		if x.pool != pool || x.job == n || e.overBy(d, x.at, s.safeFor(c, span), s.leaveTime()) {
 			continue
 		}
 		w := claimant{job: x.job, leaf: s.jobs[x.job].leaf, milli: x.milli, dated: true}
@@ -421,7 +421,7 @@ func (e *Engine) fireCount(d *decision, x *date, c *class, shape *place.Shape, s
 	s := e.sharing
 	w := claimant{job: x.job, leaf: c.leaf, milli: x.milli, dated: true}
 	s.mayAt++
-	have := s.loose[0].Milli()
+	have := s.loose.all[0].Milli()
 	var cand []victim
 	for _, v := range e.pools[x.pool].running {
 		j, r := &e.jobs[v], &s.jobs[v]

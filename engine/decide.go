@@ -158,8 +158,8 @@ func (e *Engine) rollback(d *decision) {
 			e.frees[u.pool].Give(d.arena[u.from:u.to])
 		}
 		if u.looked {
-			e.giveTo(e.sharing.loose[u.pool], d.arena[u.from:u.to], u.milli)
-			e.giveTo(e.sharing.soft[u.pool], d.arena[u.from:u.to], u.milli)
+			e.sharing.loose.give(e, u.pool, d.arena[u.from:u.to], u.milli)
+			e.sharing.soft.give(e, u.pool, d.arena[u.from:u.to], u.milli)
 		}
 	}
 	if s := e.sharing; s != nil {

@@ -530,8 +530,8 @@ func (e *Engine) shut(n int32, shut bool) {
 	p := e.layout.PoolOf[n]
 	e.frees[p].SetShut(n, shut)
 	if s := e.sharing; s != nil {
-		s.loose[p].SetShut(n, shut)
-		s.soft[p].SetShut(n, shut)
+		s.loose.shut(s, p, n, shut)
+		s.soft.shut(s, p, n, shut)
 	}
 }
 

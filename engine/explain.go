@@ -58,10 +58,10 @@ func (e *Engine) whyProtected(c *class) (fact.Reason, bool) {
 	s, shape := e.sharing, smallest(c.shape)
 	r := fact.Reason{Code: fact.Protected, For: none, Want: devices(shape.Milli)}
 	for k, p := range shape.Pools {
-		if e.placer.FitsIn(s.soft[p], shape, k) {
-			return r, false
+		if e.placer.FitsIn(s.soft.of(p, c.known.debug), shape, k) { // it is the shares that do not let it
+			return e.guardReason(&claimant{job: none, leaf: c.leaf, milli: shape.Milli}), !e.placer.FitsIn(s.loose.of(p, c.known.debug), shape, k)
 		}
-		r.Have = max(r.Have, min(int32(s.soft[p].Milli()/1000), r.Want-1))
+		r.Have = max(r.Have, min(int32(s.soft.of(p, c.known.debug).Milli()/1000), r.Want-1))
 		for _, v := range e.pools[p].running {
 			if x := &s.jobs[v]; !x.unallocated && !x.open && x.until > e.now && (r.Until == 0 || x.until < r.Until) {
 				r.Until = x.until

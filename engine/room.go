@@ -24,32 +24,30 @@ type option struct {
 // where that is not enough. It refuses by counting before it searches.
 func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, span workload.Span, allocated bool) bool {
 	s := e.sharing
-	if !allocated && c.noRoom == e.roomVersion(shape) {
-		return false // nothing has become free since, not even by stopping unallocated work
-	}
-	if allocated && (d.now < e.jobs[n].since+s.pol.EvictAfter || !e.mightFree(c.leaf, shape)) {
+	wait := s.leaveTime()
+	bars := e.barredBy(d, c, n, span, wait)
+	if allocated {
+		if d.now < e.jobs[n].since+s.pol.EvictAfter || !e.mightFree(c.leaf, shape, c.known.debug) {
+			return false
+		}
+	} else if e.roomless(d, c, shape) {
 		return false
 	}
 	w := claimant{job: n, leaf: c.leaf, milli: shape.Milli}
 	s.killed = false
-	kept := false
+	e.keepOff(d, c, n, span, wait)
 	for k, pool := range shape.Pools {
 		w.more = area(e.rateOf(n, shape.Milli, pool, 0), span)
-		s.mayAt++ // a start may cost something else in another pool
-		base := s.loose[pool]
+		s.mayAt++
+		base := s.loose.of(pool, c.known.debug)
 		if allocated {
-			base = s.soft[pool]
+			base = s.soft.of(pool, c.known.debug)
 		}
 		if !e.placer.FitsIn(base, shape, k) {
 			continue
 		}
 		if allocated && !e.enoughOpen(d, c, shape, &w, pool) {
 			continue
-		}
-		if !kept {
-			// It starts when the last of those who are stopped, or leave already, has gone.
-			e.keepOff(d, c, n, span, max(s.pol.GraceAllocated, s.pol.CheckpointWait))
-			kept = true
 		}
 		e.victimSets++
 		if s.nDebug > 0 && s.isDebug(c) && !e.layout.Counted() && shape.Cut(k).GPUs < e.layout.Pools[pool].MaxGPUs {
@@ -66,9 +64,24 @@ func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, sp
 		}
 	}
 	if !allocated && !s.killed {
-		c.noRoom = e.roomVersion(shape)
+		c.known.noRoom, c.known.noRoomBars = e.roomVersion(shape), bars
 	}
 	return false
+}
+
+// leaveTime is how long those who are stopped, or leave already, may take to go.
+func (s *sharing) leaveTime() workload.Span {
+	return max(s.pol.GraceAllocated, s.pol.GraceUnallocated, s.pol.CheckpointWait)
+}
+
+// roomless remembers that unallocated work could not make room for the shape, and that
+// nothing has become free since.
+func (e *Engine) roomless(d *decision, c *class, shape *place.Shape) bool {
+	k := c.known
+	if k.noRoom != e.roomVersion(shape) || e.sharing.brute {
+		return false
+	}
+	return k.noRoomBars == 0 || e.barredBy(d, c, c.cur, c.span, e.sharing.leaveTime())&k.noRoomBars == k.noRoomBars
 }
 
 // roomVersion changes whenever a shape that unallocated work could not make room
@@ -76,27 +89,26 @@ func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, sp
 func (e *Engine) roomVersion(shape *place.Shape) uint64 {
 	v := e.sharing.dateChanges + 1
 	for _, p := range shape.Pools {
-		v += e.sharing.loose[p].Grown()
+		v += e.sharing.loose.all[p].Grown()
 	}
 	return v
 }
 
-// mightFree is a bound by counting that is shared by the classes of a leaf: what it
-// could have if its start cost nothing.
-func (e *Engine) mightFree(leaf int32, shape *place.Shape) bool {
+// mightFree is a bound by counting: what a leaf could have if its start cost nothing.
+func (e *Engine) mightFree(leaf int32, shape *place.Shape, debug bool) bool {
 	s := e.sharing
-	o := &s.opens[leaf]
-	if o.stamp != s.stamp {
-		o.stamp, o.milli = s.stamp, 0
-		w := claimant{job: none, leaf: leaf}
-		for l := range s.leaves[:s.outside] {
-			if open := s.leaves[l].open; open > 0 && e.guard(&w, int32(l)) {
-				o.milli += open
-			}
-		}
+	if s.brute {
+		return true
+	}
+	l := &s.leaves[leaf]
+	if l.haveAt != s.stamp {
+		l.have, l.haveAt = s.mightHave(&claimant{job: none, leaf: leaf}), s.stamp
+	}
+	if l.have == 0 {
+		return false
 	}
 	for _, p := range shape.Pools {
-		if s.loose[p].Milli()+o.milli >= shape.Milli {
+		if s.loose.of(p, debug).Milli()+l.have >= shape.Milli {
 			return true
 		}
 	}
@@ -111,20 +123,10 @@ func (e *Engine) enoughOpen(d *decision, c *class, shape *place.Shape, w *claima
 		c.reason = fact.Reason{Code: fact.RateLimited, For: none, Until: max(s.nextEvict, 0)}
 		return false
 	}
-	could := s.loose[pool].Milli()
-	open := false
-	for l := range s.leaves[:s.outside] {
-		if o := s.leaves[l].open; o > 0 {
-			open = true
-			if e.mayStop(w, int32(l)) {
-				could += o
-			}
-		}
-	}
-	if could >= shape.Milli {
+	if s.brute || s.loose.all[pool].Milli()+s.mightHave(w) >= shape.Milli {
 		return true
 	}
-	if open {
+	if s.ranks.total > 0 {
 		c.reason = e.guardReason(w)
 	}
 	return false
@@ -154,10 +156,10 @@ func (e *Engine) clear(d *decision, c *class, shape *place.Shape, k int, w *clai
 	case e.layout.Counted():
 		set, ok = e.clearCount(d, c, shape, w, span, allocated)
 	case shape.Plain() && cut.Tasks == 1 && cut.Rest == 0:
-		set, hold, ok = e.clearNode(d, shape, k, w, allocated)
+		set, hold, ok = e.clearNode(d, shape, k, w, c.known.debug, allocated)
 	default:
 		if shape.Plain() && 2*cut.GPUs > e.layout.Pools[pool].MaxGPUs && cut.Rest == 0 {
-			set, ok = e.clearNodes(d, shape, k, w, allocated)
+			set, ok = e.clearNodes(d, shape, k, w, c.known.debug, allocated)
 		} else {
 			set, ok = e.clearAny(d, shape, k, w, allocated)
 		}
@@ -273,12 +275,12 @@ const exactUpTo = 16
 
 // clearNode clears GPUs of one node at the least price. Exact up to 16 candidates a
 // node; with more, the cheapest ones come in question.
-func (e *Engine) clearNode(d *decision, shape *place.Shape, k int, w *claimant, allocated bool) (set []victim, hold []cluster.Grant, ok bool) {
+func (e *Engine) clearNode(d *decision, shape *place.Shape, k int, w *claimant, debug, allocated bool) (set []victim, hold []cluster.Grant, ok bool) {
 	s := e.sharing
 	pool := shape.Pools[k]
-	f, base := e.frees[pool], s.loose[pool]
+	f, base := e.frees[pool], s.loose.of(pool, debug)
 	if allocated {
-		base = s.soft[pool]
+		base = s.soft.of(pool, debug)
 	}
 	g := shape.Cut(k).GPUs
 	limit := int64(1) << 62
@@ -337,7 +339,7 @@ func (e *Engine) clearNode(d *decision, shape *place.Shape, k int, w *claimant, 
 // or being left already and not barred.
 func (e *Engine) candidatesOn(w *claimant, node, pool int32, barred uint64, allocated bool, now workload.Time) (cand []victim, avail uint64) {
 	s := e.sharing
-	avail = s.loose[pool].Mask(e.layout.Local[node])
+	avail = s.loose.all[pool].Mask(e.layout.Local[node])
 	cand = e.victims[:0]
 	for _, v := range s.onNode[node] {
 		j := &e.jobs[v]
@@ -451,7 +453,7 @@ func (e *Engine) clearCount(d *decision, c *class, shape *place.Shape, w *claima
 	}
 	cand := e.everybody(w, shape.Pools[0], allocated, d.now)
 	// Free, or being left and not claimed: what is loose less what unallocated work has.
-	have := s.loose[0].Milli()
+	have := s.loose.all[0].Milli()
 	for _, v := range e.pools[0].running {
 		if j := &e.jobs[v]; s.jobs[v].unallocated && (j.state == running || j.state == starting) && !j.leaving {
 			have -= j.milli
@@ -481,7 +483,7 @@ func (e *Engine) clearCount(d *decision, c *class, shape *place.Shape, w *claima
 func (e *Engine) without(pool int32, set []victim) *cluster.Free {
 	s := e.sharing
 	t := e.scratchOf(pool)
-	t.CopyFrom(s.loose[pool])
+	t.CopyFrom(s.loose.all[pool])
 	for _, v := range e.pools[pool].running {
 		if j := &e.jobs[v]; s.jobs[v].unallocated && (j.state == running || j.state == starting) && !j.leaving &&
 			!slices.ContainsFunc(set, func(x victim) bool { return x.job == v }) {
@@ -542,12 +544,12 @@ func (e *Engine) spare(t *cluster.Free, shape *place.Shape, k int, set []victim)
 // adds least to the price of the set, a gang that is stopped already costing nothing
 // more. Two ways to price a gang on one of its nodes are tried, in full and by node;
 // the cheaper set wins, less whom it can spare.
-func (e *Engine) clearNodes(d *decision, shape *place.Shape, k int, w *claimant, allocated bool) ([]victim, bool) {
+func (e *Engine) clearNodes(d *decision, shape *place.Shape, k int, w *claimant, debug, allocated bool) ([]victim, bool) {
 	s := e.sharing
 	pool := shape.Pools[k]
-	base := s.loose[pool]
+	base := s.loose.of(pool, debug)
 	if allocated {
-		base = s.soft[pool]
+		base = s.soft.of(pool, debug)
 	}
 	cut := shape.Cut(k)
 	for i := range s.bars {

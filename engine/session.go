@@ -85,9 +85,8 @@ func (s *sharing) renew(e *Engine, n int32, at workload.Time) bool {
 		s.unprotect(n)
 	}
 	if c.open {
-		c.open = false
-		s.leaves[c.leaf].open -= j.milli
-		e.takeFrom(s.soft[j.pool], j.grants, j.milli)
+		s.close(e, n)
+		s.soft.take(e, j.pool, j.grants, j.milli)
 		c.inSoft = true
 	}
 	s.protect(n, until)

@@ -20,6 +20,9 @@ func (s *sharing) enter(e *Engine, ci int32) {
 	list := s.list(c)
 	c.inLeaf = int32(len(*list))
 	*list = append(*list, ci)
+	if !c.fill {
+		s.leaves[c.leaf].nWork++
+	}
 }
 
 func (s *sharing) leave(e *Engine, ci int32) {
@@ -30,13 +33,23 @@ func (s *sharing) leave(e *Engine, ci int32) {
 	(*list)[c.inLeaf] = moved
 	e.classes[moved].inLeaf = c.inLeaf
 	*list = (*list)[:last]
+	if !c.fill {
+		s.leaves[c.leaf].nWork--
+	}
 }
 
 func (s *sharing) list(c *class) *[]int32 {
 	if c.fill {
 		return &s.leaves[c.leaf].fill
 	}
-	return &s.leaves[c.leaf].work
+	l := &s.leaves[c.leaf]
+	for i := range l.work {
+		if l.work[i].known == c.known {
+			return &l.work[i].classes
+		}
+	}
+	l.work = append(l.work, group{known: c.known})
+	return &l.work[len(l.work)-1].classes
 }
 
 // queued takes in that a job joined its class; true if that can change anything.
@@ -159,11 +172,17 @@ func (e *Engine) walkWork(d *decision, standing budget.Standing) bool {
 	some := false
 	add := func(l int32, ci int32) {
 		c := &e.classes[ci]
-		if e.worthTrying(c) {
+		if e.worthTrying(d, c) || s.brute {
 			w.add(l, ci)
 			some = true
+			if k := c.known; k.inWalk != s.walks {
+				k.inWalk = s.walks
+				s.alive++
+			}
 		}
 	}
+	s.walks++
+	s.alive = 0
 	if !s.present.all {
 		for _, ci := range s.present.fresh {
 			if c := &e.classes[ci]; c.n > 0 && !c.fill && s.stands(c.leaf) == standing {
@@ -172,10 +191,22 @@ func (e *Engine) walkWork(d *decision, standing budget.Standing) bool {
 		}
 	} else if s.waitingWork > 0 {
 		for l := range s.leaves {
-			if work := s.leaves[l].work; len(work) > 0 && s.stands(int32(l)) == standing {
-				for _, ci := range work {
+			if s.leaves[l].nWork == 0 || s.stands(int32(l)) != standing {
+				continue
+			}
+			for i := range s.leaves[l].work {
+				g := &s.leaves[l].work[i]
+				if len(g.classes) == 0 || !e.groupWorth(int32(l), g.known) {
+					continue
+				}
+				for _, ci := range g.classes {
 					add(int32(l), ci)
 				}
+			}
+		}
+		for _, ci := range s.present.fresh { // these may have others stopped at once
+			if c := &e.classes[ci]; c.n > 0 && !c.fill && s.stands(c.leaf) == standing && !e.groupWorth(c.leaf, c.known) {
+				add(c.leaf, ci)
 			}
 		}
 	}
@@ -185,7 +216,7 @@ func (e *Engine) walkWork(d *decision, standing budget.Standing) bool {
 	e.build(w, s.used)
 	for {
 		l, ci, ok := w.next()
-		if !ok {
+		if !ok || s.alive == 0 && !s.brute {
 			return true
 		}
 		c := &e.classes[ci]
@@ -200,24 +231,63 @@ func (e *Engine) walkWork(d *decision, standing budget.Standing) bool {
 			d.again = true
 			return false
 		default:
-			d.pass(n)
+			e.bury(c)
 		}
 		e.step(w, l, again, started, s.used)
 	}
 }
 
+// bury notes that no class of a shape can start any more in this decision: what is
+// free and what unallocated work would free only becomes less.
+func (e *Engine) bury(c *class) {
+	s, k := e.sharing, c.known
+	if s.present.swaps || len(s.present.fresh) > 0 || k.dead == s.walks || k.noFreeBars|k.noRoomBars != 0 {
+		return
+	}
+	if (k.noFree == s.stamp || !e.placer.MayFitAny(e.frees, k.shape)) && k.noRoom == e.roomVersion(k.shape) {
+		k.dead = s.walks
+		s.alive--
+	}
+}
+
+// look finds out by counting what may become of a shape in this decision.
+func (e *Engine) look(k *knownShape) {
+	s := e.sharing
+	if k.seen == s.stamp {
+		return
+	}
+	k.seen, k.free, k.room, k.swapped = s.stamp, false, false, false
+	for i, p := range k.shape.Pools {
+		k.free = k.free || e.placer.MayFit(e.frees[p], k.shape, i)
+		k.room = k.room || e.placer.MayFit(s.loose.of(p, k.debug), k.shape, i)
+		k.swapped = k.swapped || e.placer.MayFit(s.soft.of(p, k.debug), k.shape, i)
+	}
+}
+
+// groupWorth refuses the classes of a leaf that ask for the same shape.
+func (e *Engine) groupWorth(leaf int32, k *knownShape) bool {
+	s := e.sharing
+	e.look(k)
+	switch {
+	case k.free, k.room, s.brute:
+		return true
+	case s.present.swaps && k.swapped && e.mightFree(leaf, k.shape, k.debug):
+		return true
+	}
+	return s.present.swaps && s.pol.Reservations.Count > 0 && k.shape.Milli > s.pol.Reservations.Above*1000
+}
+
 // worthTrying refuses by counting: free GPUs, then those that work which may be
 // stopped would free, then a date.
-func (e *Engine) worthTrying(c *class) bool {
+func (e *Engine) worthTrying(d *decision, c *class) bool {
 	s := e.sharing
-	shape := smallest(c.shape)
-	for k, p := range shape.Pools {
-		if e.placer.MayFit(e.frees[p], shape, k) || e.placer.MayFit(s.loose[p], shape, k) && c.noRoom != e.roomVersion(shape) {
-			return true
-		}
-		if (s.present.swaps || c.fresh) && e.placer.MayFit(s.soft[p], shape, k) {
-			return true
-		}
+	k := c.known
+	e.look(k)
+	switch {
+	case k.free && (k.noFree != s.stamp || k.noFreeBars != 0), k.room && !e.roomless(d, c, k.shape):
+		return true
+	case (s.present.swaps || c.fresh) && k.swapped && e.mightFree(c.leaf, k.shape, k.debug):
+		return true
 	}
 	if s.mayDate(e, c) {
 		return true
@@ -245,11 +315,14 @@ func (e *Engine) tryWork(d *decision, ci, n int32) outcome {
 	}
 	shape := smallest(c.shape)
 	c.reason = fact.Reason{For: none}
-	if e.placer.MayFitAny(e.frees, shape) {
+	if bars := e.barredBy(d, c, n, span, 0); e.placer.MayFitAny(e.frees, shape) &&
+		(c.known.noFree != s.stamp || bars&c.known.noFreeBars != c.known.noFreeBars || s.brute) {
 		e.keepOff(d, c, n, span, 0)
 		if e.placeShared(d, c, n, span, false) {
 			return tookPlace
 		}
+		// Within a pass what is free only becomes less.
+		c.known.noFree, c.known.noFreeBars = s.stamp, bars
 	}
 	if e.makeRoom(d, c, shape, n, span, false) {
 		return madeRoom
@@ -349,14 +422,15 @@ func (e *Engine) placeSized(d *decision, c *class, n, tasks int32, span workload
 // startShared decides a start on the grants at the end of the arena.
 func (e *Engine) startShared(d *decision, c *class, n, pool int32, from int, tasks int32, span workload.Span, fill bool) {
 	s := e.sharing
-	reason := fact.Reason{Code: fact.InOrder, For: none}
+	reason := fact.Reason{Code: fact.AboveShare, For: none}
 	switch {
+	case !fill && s.stands(c.leaf) == budget.Entitled:
+		reason.Code = fact.BelowShare
 	case fill:
 		reason.Code = fact.Fill
-	case e.jobs[n].promised != 0 && e.jobs[n].promised <= d.now:
-		reason = fact.Reason{Code: fact.Promised, For: none, Until: e.jobs[n].promised}
-	case d.passed != none:
-		reason = fact.Reason{Code: fact.Skipped, For: d.passed}
+	}
+	if p := e.jobs[n].promised; p != 0 && p <= d.now {
+		reason = fact.Reason{Code: fact.Promised, For: none, Until: p}
 	}
 	if x := e.crosses(d.arena[from:], n); x != nil {
 		reason = fact.Reason{Code: fact.ProtectionEnds, For: x.job, Until: x.at}
@@ -367,8 +441,8 @@ func (e *Engine) startShared(d *decision, c *class, n, pool int32, from int, tas
 	if !fill {
 		a.Until = d.now + span
 		d.undo[len(d.undo)-1].looked = true
-		e.takeFrom(s.loose[pool], d.arena[from:len(d.arena)], c.shape.Milli)
-		e.takeFrom(s.soft[pool], d.arena[from:len(d.arena)], c.shape.Milli)
+		s.loose.take(e, pool, d.arena[from:len(d.arena)], c.shape.Milli)
+		s.soft.take(e, pool, d.arena[from:len(d.arena)], c.shape.Milli)
 	}
 }
 
@@ -388,6 +462,17 @@ func (e *Engine) keepOff(d *decision, c *class, n int32, span, wait workload.Spa
 			s.bars = append(s.bars, x.grants...)
 		}
 	}
+}
+
+// barredBy is the set of dates that keep a start of the class off their GPUs.
+func (e *Engine) barredBy(d *decision, c *class, n int32, span, wait workload.Span) (set uint64) {
+	s := e.sharing
+	for i := range s.dates {
+		if x := &s.dates[i]; x.job != n && !e.overBy(d, x.at, s.safeFor(c, span), wait) {
+			set |= 1 << (i & 63)
+		}
+	}
+	return set
 }
 
 // keepOffDebug adds the debug nodes to what a class may not use.

@@ -4,6 +4,7 @@ import (
 	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/place"
 	"github.com/escala-sched/escala/policy"
 	"github.com/escala-sched/escala/workload"
 )
@@ -24,9 +25,10 @@ type sharing struct {
 	held   []int64
 	owners map[owner]int32
 	jobs   []contracted
+	known  map[knownKey]*knownShape
 	// loose is what would be free if all unallocated work went, soft if all went that
 	// is not protected; by pool.
-	loose, soft []*cluster.Free
+	loose, soft looked
 	// onNode are the jobs on each node.
 	onNode [][]int32
 	// debug nodes take only debug and unallocated work.
@@ -52,16 +54,20 @@ type sharing struct {
 	killed      bool
 
 	// scratch
-	walk    walk
-	usage   []usage
-	stamp   uint64
-	may     []verdictOf
-	opens   []openBound
-	mayAt   uint64
-	bars    []cluster.Grant
-	veil    []cluster.Grant
-	barOn   []uint64
-	mine    []int32
+	walk  walk
+	usage []usage
+	stamp uint64
+	may   []verdictOf
+	ranks ranks
+	mayAt uint64
+	bars  []cluster.Grant
+	veil  []cluster.Grant
+	barOn []uint64
+	// walks counts walks, alive the shapes in the present one that something may come of.
+	walks uint64
+	alive int
+	// brute turns every shortcut off, for a test that they change nothing.
+	brute   bool
 	options []option
 	fillers []int32
 }
@@ -79,10 +85,54 @@ type owner struct{ team, user string }
 
 // leaf is an account that jobs are charged to.
 type leaf struct {
-	// work and fill are the classes with waiting jobs, to be charged and not.
-	work, fill []int32
+	// work are the classes with waiting jobs to be charged, by shape, nWork their number;
+	// fill those of unallocated work.
+	work  []group
+	nWork int32
+	fill  []int32
 	// open is the milli-GPU of its allocated runs that are past their protection.
 	open int64
+	// opens are those runs. have is what the guard would let it have, at the stamp.
+	opens  []int32
+	have   int64
+	haveAt uint64
+}
+
+// group is the classes of a leaf that ask for the same shape.
+type group struct {
+	known   *knownShape
+	classes []int32
+}
+
+// looked is what would be free of a pool if some work went: all says it of all nodes,
+// work of those that are not kept for debug jobs.
+type looked struct{ all, work []*cluster.Free }
+
+// of returns the index that a class looks at.
+func (l *looked) of(pool int32, debug bool) *cluster.Free {
+	if debug {
+		return l.all[pool]
+	}
+	return l.work[pool]
+}
+
+func (l *looked) take(e *Engine, pool int32, g []cluster.Grant, milli int64) {
+	e.takeFrom(l.all[pool], g, milli)
+	if l.work[pool] != l.all[pool] {
+		e.takeFrom(l.work[pool], g, milli)
+	}
+}
+
+func (l *looked) give(e *Engine, pool int32, g []cluster.Grant, milli int64) {
+	e.giveTo(l.all[pool], g, milli)
+	if l.work[pool] != l.all[pool] {
+		e.giveTo(l.work[pool], g, milli)
+	}
+}
+
+func (l *looked) shut(s *sharing, pool, node int32, shut bool) {
+	l.all[pool].SetShut(node, shut)
+	l.work[pool].SetShut(node, shut || s.debug[node])
 }
 
 // contracted is what sharing knows of a job.
@@ -99,6 +149,8 @@ type contracted struct {
 	// unallocated: the present run. charged: the ledger counts it now. open: past its
 	// protection. draws: from hard budgets, by the time.
 	unallocated, charged, open, draws bool
+	// inOpens is its place in the leaf's list of open runs.
+	inOpens int32
 	// inLoose and inSoft: its GPUs are taken there.
 	inLoose, inSoft bool
 	// idles: a session without activity, since idle.
@@ -119,17 +171,38 @@ type verdictOf struct {
 	ok    bool
 }
 
-// openBound is what a leaf might have of others' work that is past its protection.
-type openBound struct {
-	stamp uint64
-	milli int64
+// knownShape is what was found of a shape, for debug classes and others apart:
+// whoever asks for the same with no fewer bars is refused without a search. Bars are a
+// set of dates that keep off, by their place in the list.
+type knownShape struct {
+	shape *place.Shape
+	debug bool
+	// seen is the stamp of the rest: whether counting allows it on what is free, if
+	// unallocated work went, and if all went that is not protected.
+	seen                uint64
+	free, room, swapped bool
+	// noFree: nothing that is free holds it, in the pass of this stamp.
+	noFree     uint64
+	noFreeBars uint64
+	// noRoom: nor would it if unallocated work went, at this version.
+	noRoom     uint64
+	noRoomBars uint64
+	// inWalk and dead: it is in the walk of this number, and nothing can come of it any more.
+	inWalk, dead uint64
+}
+
+type knownKey struct {
+	shape *place.Shape
+	debug bool
 }
 
 func newSharing(e *Engine, p *policy.Sharing) *sharing {
-	s := &sharing{pol: p, owners: map[owner]int32{}, ends: protections{}, stamp: 1, nextEvict: -1 << 62}
+	s := &sharing{pol: p, owners: map[owner]int32{}, known: map[knownKey]*knownShape{}, ends: protections{}, stamp: 1, nextEvict: -1 << 62}
 	for i := range e.layout.Pools {
-		s.loose = append(s.loose, cluster.NewFree(e.layout, int32(i)))
-		s.soft = append(s.soft, cluster.NewFree(e.layout, int32(i)))
+		for _, l := range []*looked{&s.loose, &s.soft} {
+			f := cluster.NewFree(e.layout, int32(i))
+			l.all, l.work = append(l.all, f), append(l.work, f)
+		}
 	}
 	n := len(e.layout.Spec.Nodes)
 	s.onNode, s.debug, s.barOn = make([][]int32, n), make([]bool, n), make([]uint64, n)
@@ -139,6 +212,15 @@ func newSharing(e *Engine, p *policy.Sharing) *sharing {
 		for k := 0; k < int((int64(len(nodes))*p.Debug.Nodes+500)/1000); k++ {
 			s.debug[nodes[len(nodes)-1-k]] = true
 			s.nDebug++
+		}
+		for _, l := range []*looked{&s.loose, &s.soft} {
+			if len(nodes) == 0 || !s.debug[nodes[len(nodes)-1]] {
+				continue
+			}
+			l.work[i] = cluster.NewFree(e.layout, int32(i))
+			for _, n := range nodes {
+				l.work[i].SetShut(n, s.debug[n])
+			}
 		}
 	}
 	// Until budgets are told nobody has an account.
@@ -160,7 +242,8 @@ func (s *sharing) layOut() {
 	n := len(s.tree.Nodes)
 	s.outside = int32(n)
 	s.leaves, s.held = make([]leaf, n+1), make([]int64, n+1)
-	s.usage, s.may, s.opens = make([]usage, n+1), make([]verdictOf, n+1), make([]openBound, n+1)
+	s.usage, s.may = make([]usage, n+1), make([]verdictOf, n+1)
+	s.ranks.init(n)
 	s.walk.init(s.tree)
 	clear(s.owners)
 }
@@ -232,6 +315,17 @@ func (e *Engine) rateOf(n int32, milli int64, pool, tasks int32) int64 {
 	return r
 }
 
+// know returns what is remembered of a class's shape.
+func (s *sharing) know(c *class) *knownShape {
+	key := knownKey{c.shape, s.isDebug(c)}
+	k := s.known[key]
+	if k == nil {
+		k = &knownShape{shape: smallest(c.shape), debug: key.debug}
+		s.known[key] = k
+	}
+	return k
+}
+
 // isDebug tells whether a class is short and small.
 func (s *sharing) isDebug(c *class) bool {
 	d := &s.pol.Debug
@@ -284,6 +378,10 @@ func (e *Engine) rebudget(f *fact.Fact) error {
 	for i, to := range moved {
 		if to >= 0 {
 			s.leaves[to].open += old[i].open
+			for _, n := range old[i].opens {
+				s.jobs[n].inOpens = int32(len(s.leaves[to].opens))
+				s.leaves[to].opens = append(s.leaves[to].opens, n)
+			}
 		}
 	}
 	for n := range s.jobs {

@@ -95,9 +95,8 @@ type class struct {
 	fresh bool
 	// session: an interactive one, whose protection may be renewed.
 	session bool
-	// noRoom is the version of what unallocated work could make room for, when it was
-	// found not to be enough.
-	noRoom uint64
+	// known is what is remembered of its shape, under shares.
+	known *knownShape
 	// key of cur under a time-dependent order, computed at keyAt.
 	key   [maxTerms]int64
 	keyAt workload.Time

@@ -152,6 +152,10 @@ const (
 	Drained
 	// Idle: a session without activity gives way.
 	Idle
+	// BelowShare: its account is below its share and was next in line. AboveShare: it has
+	// had its share, and nobody below theirs can use the place.
+	BelowShare
+	AboveShare
 	codes
 )
 
@@ -159,7 +163,7 @@ var codeNames = [codes]string{"", "in-order", "skipped", "backfill-ends", "backf
 	"earliest-fit", "never-fits", "no-such-type", "no-such-partition", "no-such-level", "blocked-by-head", "too-few-free", "no-shape", "would-delay", "not-freeable",
 	"no-victims", "cross-team-off", "leaving", "dependency", "withdrawn", "place-lost", "dependency-failed",
 	"protection-ends", "fill", "certain-fit", "date-came", "protected", "guard", "rate-limited", "over-kill", "reserved", "debug-nodes",
-	"budget-short", "no-account", "team-limit", "drained", "idle"}
+	"budget-short", "no-account", "team-limit", "drained", "idle", "below-share", "above-share"}
 
 // String returns the name the journal uses.
 func (c Code) String() string { return codeNames[c] }

@@ -12,7 +12,7 @@ import (
 var (
 	kindWords    = words(fact.JobSubmitted, fact.Kind.String)
 	doWords      = words(fact.Uncharge, fact.Do.String)
-	codeWords    = words(fact.Idle, fact.Code.String)
+	codeWords    = words(fact.AboveShare, fact.Code.String)
 	causeWords   = words(fact.CauseParked, fact.Cause.String)
 	outcomeWords = words(workload.OutcomeUnknown, workload.Outcome.String)
 )

@@ -95,6 +95,10 @@ func shareSentence(r fact.Reason, other, until string) string {
 	switch r.Code {
 	case fact.ProtectionEnds:
 		return fmt.Sprintf("It uses GPUs that are reserved for %s at %s, and its protection is over before.", other, until)
+	case fact.BelowShare:
+		return "Its account is below its share and was next in line."
+	case fact.AboveShare:
+		return "Its account has had its share, but nobody below theirs can use the place."
 	case fact.Fill:
 		return "It runs unallocated, on GPUs that nobody else can use now."
 	case fact.CertainFit:

@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/escala-sched/escala/budget"
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/policy"
+	"github.com/escala-sched/escala/workload"
+)
+
+// TestShortcutsChangeNothing drives two engines with the same facts, one of which
+// looks at everything in each decision: bounds by counting, what is remembered of
+// shapes and walks that end early must not change a single action.
+func TestShortcutsChangeNothing(t *testing.T) {
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) { compareWithBrute(t, seed) })
+	}
+}
+
+func compareWithBrute(t *testing.T, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	p, _ := policy.Shipped("contract")
+	s := *p.Sharing
+	s.Reservations.Above, s.Debug.Nodes = 8, int64(100*(seed%3))
+	if seed%4 == 3 {
+		s.Guard = policy.GuardEntitlement
+	}
+	s.MinRuntimeCap = 2 * workload.Hour
+	pol := *p
+	pol.Sharing = &s
+	tree, err := budget.Parse("t.yaml", []byte("children:\n  - name: p\n    share: 2\n    children:\n      - {name: a, share: 1}\n      - {name: b, share: 3}\n  - {name: c, share: 1}\n  - {name: d, share: 1}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var es [2]*Engine
+	for i := range es {
+		if es[i], err = New(cluster.Uniform("x", 12, 8), &pol, Defaults{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	es[1].sharing.brute = true
+	apply := func(f fact.Fact) {
+		for _, e := range es {
+			if err := e.Apply(&f); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	now := workload.Time(0)
+	apply(fact.Fact{Kind: fact.BudgetsChanged, Job: -1, Node: -1, Budgets: tree, Epoch: workload.Unknown})
+	attempt := map[int32]int32{}
+	var running []int32
+	drop := func(n int32) {
+		for i, r := range running {
+			if r == n {
+				running = append(running[:i], running[i+1:]...)
+				return
+			}
+		}
+	}
+	type leaving struct {
+		at  workload.Time
+		job int32
+	}
+	var leave []leaving
+	jobs := int32(0)
+	for range 1500 {
+		now += rng.Int64N(4 * workload.Minute)
+		for i := 0; i < len(leave); i++ {
+			if l := leave[i]; l.at <= now {
+				leave = append(leave[:i], leave[i+1:]...)
+				i--
+				drop(l.job)
+				apply(fact.Fact{Kind: fact.JobStopped, At: now, Job: l.job, Attempt: attempt[l.job], Node: -1, Cause: fact.CausePreempted})
+			}
+		}
+		if len(running) > 0 && rng.IntN(3) > 0 {
+			n := running[rng.IntN(len(running))]
+			gone := false
+			for _, l := range leave {
+				gone = gone || l.job == n
+			}
+			if !gone {
+				drop(n)
+				apply(fact.Fact{Kind: fact.JobFinished, At: now, Job: n, Attempt: attempt[n], Node: -1})
+			}
+		}
+		for range rng.IntN(3) {
+			j := &workload.Job{ID: fmt.Sprint(jobs), Submit: now, Team: string("abcdz"[rng.IntN(5)]), Priority: rng.Int64N(2),
+				Contract: workload.Contract{HasMinRuntime: true, CheckpointOnStop: rng.IntN(2) == 0}}
+			j.Need.GPUs = int32(1) << rng.IntN(6)
+			if rng.IntN(3) > 0 {
+				j.Contract.MinRuntime = workload.Span(1+rng.IntN(20)) * 10 * workload.Minute
+			}
+			apply(fact.Fact{Kind: fact.JobSubmitted, At: now, Job: jobs, Node: -1, Submitted: j})
+			jobs++
+		}
+		for again, turns := true, 0; again; turns++ {
+			a, b := es[0].Decide(now), es[1].Decide(now)
+			if !reflect.DeepEqual(a.Actions, b.Actions) && len(a.Actions)+len(b.Actions) > 0 {
+				t.Fatalf("at %d s: with shortcuts\n%+v\nwithout\n%+v", now/1000, a.Actions, b.Actions)
+			}
+			if turns > 2000 {
+				t.Fatal("it goes on deciding")
+			}
+			again = a.Again
+			for _, e := range es {
+				for i := range a.Actions {
+					if err := e.Commit(&a.Actions[i]); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			for i := range a.Actions {
+				switch x := &a.Actions[i]; x.Do {
+				case fact.Start:
+					attempt[x.Job] = x.Attempt
+					running = append(running, x.Job)
+					apply(fact.Fact{Kind: fact.JobStarted, At: now, Job: x.Job, Attempt: x.Attempt, Node: -1})
+				case fact.Stop:
+					leave = append(leave, leaving{max(x.Until, now), x.Job})
+				}
+			}
+		}
+	}
+	if es[0].victimSets == 0 {
+		t.Fatal("nobody had to give way: the test says nothing")
+	}
+}
