@@ -215,6 +215,8 @@ func (c *scenario) job(name string, i int, kvs []string) error {
 			j.Contract.Grace = d
 		case "onstop": // 1 = it saves its state when asked to stop
 			j.Contract.CheckpointOnStop = f == 1
+		case "resumable": // 0 = a stop ends it
+			j.Contract.NotResumable = f == 0
 		case "gpus":
 			j.Need.GPUs = int32(f)
 		case "tasks":

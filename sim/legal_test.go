@@ -21,13 +21,14 @@ type legal struct {
 	mem    []int64
 	count  int64
 	on     map[int32]*fact.Action
+	up     map[int32]bool // of on, the confirmed ones
 	ended  map[string]workload.Outcome
 	down   map[int32]bool
 	submit map[int32]bool
 }
 
 func newLegal(t testing.TB, spec *cluster.Spec, w *workload.Workload) *legal {
-	l := &legal{t: t, spec: spec, work: w, count: int64(spec.Count) * 1000, on: map[int32]*fact.Action{},
+	l := &legal{t: t, spec: spec, work: w, count: int64(spec.Count) * 1000, on: map[int32]*fact.Action{}, up: map[int32]bool{},
 		ended: map[string]workload.Outcome{}, down: map[int32]bool{}, submit: map[int32]bool{}}
 	for _, n := range spec.Nodes {
 		gpus := make([]int32, n.GPUs)
@@ -123,9 +124,16 @@ func (l *legal) Fact(f *fact.Fact) {
 	case fact.JobFinished, fact.JobStopped, fact.StartFailed:
 		l.move(l.on[f.Job], -1)
 		delete(l.on, f.Job)
-		if f.Kind == fact.JobFinished {
-			l.ended[l.work.Jobs[f.Job].ID] = f.Outcome
+		j := &l.work.Jobs[f.Job]
+		switch {
+		case f.Kind == fact.JobFinished:
+			l.ended[j.ID] = f.Outcome
+		case f.Kind == fact.JobStopped && j.Contract.NotResumable && l.up[f.Job] && f.Cause != fact.CauseNodeFailure && f.Cause != fact.CauseParked:
+			l.ended[j.ID] = workload.OutcomePreempted
 		}
+		delete(l.up, f.Job)
+	case fact.JobStarted:
+		l.up[f.Job] = true
 	case fact.JobCancelled:
 		l.ended[l.work.Jobs[f.Job].ID] = workload.OutcomeCancelled
 	case fact.NodeDown, fact.NodeDrained:

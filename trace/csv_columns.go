@@ -39,6 +39,7 @@ const (
 	csvMinRuntime
 	csvCheckpointInterval
 	csvCheckpointOnStop
+	csvResumable
 	csvRestartCost
 	csvGrace
 	csvAfter
@@ -54,7 +55,7 @@ var csvColumnNames = [csvColumns]string{
 	"job_id", "submit", "gpus", "duration", "estimate", "user", "vc", "team", "partition", "kind",
 	"priority", "limit", "deadline", "tasks", "min_tasks", "max_tasks", "gpu_milli", "cpu", "memory_mib",
 	"gpu_type", "within", "nodes", "span", "min_runtime", "checkpoint_interval", "checkpoint_on_stop",
-	"restart_cost", "grace", "after", "outcome", "cancel_after", "start", "end",
+	"resumable", "restart_cost", "grace", "after", "outcome", "cancel_after", "start", "end",
 }
 
 var csvColumnByName = func() map[string]csvColumn {
@@ -172,6 +173,11 @@ func (r *csvRows) setRare(c csvColumn, s string, j *workload.Job, a *workload.Ac
 		return r.truth(c, s, &j.Need.Span)
 	case csvCheckpointOnStop:
 		return r.truth(c, s, &j.Contract.CheckpointOnStop)
+	case csvResumable:
+		resumable := true
+		err := r.truth(c, s, &resumable)
+		j.Contract.NotResumable = !resumable
+		return err
 	case csvAfter:
 		for item := range strings.SplitSeq(s, ";") {
 			dep := workload.Dependency{Job: item}
@@ -233,6 +239,7 @@ func (r *csvRows) truth(c csvColumn, s string, to *bool) error {
 	case "true", "1":
 		*to = true
 	case "false", "0":
+		*to = false
 	default:
 		return r.fail(csvColumnNames[c]+": "+quote(s)+" is neither true nor false", "true or false")
 	}

@@ -122,6 +122,10 @@ func csvField(c csvColumn, j *workload.Job, a *workload.Actual) (string, error) 
 		return nonZeroSeconds(j.Contract.CheckpointInterval), nil
 	case csvCheckpointOnStop:
 		return ifTrue(j.Contract.CheckpointOnStop), nil
+	case csvResumable:
+		if j.Contract.NotResumable {
+			return "false", nil
+		}
 	case csvRestartCost:
 		return nonZeroSeconds(j.Contract.RestartCost), nil
 	case csvGrace:

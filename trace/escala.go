@@ -82,6 +82,7 @@ type escalaContract struct {
 	MinRuntime         *int64 `json:"min_runtime_ms,omitempty"`
 	CheckpointInterval int64  `json:"checkpoint_interval_ms,omitempty"`
 	CheckpointOnStop   bool   `json:"checkpoint_on_stop,omitempty"`
+	Resumable          *bool  `json:"resumable,omitempty"`
 	RestartCost        int64  `json:"restart_cost_ms,omitempty"`
 	Grace              int64  `json:"grace_ms,omitempty"`
 }
@@ -239,7 +240,7 @@ func (r *escalaReader) declared(e *escalaJob) (workload.Job, error) {
 	}
 	if c := e.Contract; c != nil {
 		j.Contract = workload.Contract{CheckpointInterval: c.CheckpointInterval, CheckpointOnStop: c.CheckpointOnStop,
-			RestartCost: c.RestartCost, Grace: c.Grace}
+			RestartCost: c.RestartCost, Grace: c.Grace, NotResumable: c.Resumable != nil && !*c.Resumable}
 		if c.MinRuntime != nil {
 			j.Contract.MinRuntime, j.Contract.HasMinRuntime = *c.MinRuntime, true
 		}
@@ -368,6 +369,9 @@ func toEscala(j *workload.Job, a *workload.Actual) *escalaJob {
 			RestartCost: c.RestartCost, Grace: c.Grace}
 		if c.HasMinRuntime {
 			e.Contract.MinRuntime = &c.MinRuntime
+		}
+		if c.NotResumable {
+			e.Contract.Resumable = new(bool) // false: that it is goes without saying
 		}
 	}
 	for _, d := range j.After {

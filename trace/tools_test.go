@@ -15,6 +15,7 @@ import (
 func TestAnonymize(t *testing.T) {
 	w := sample(t, "workload.jsonl", Options{})
 	w.Jobs[0].Need.Nodes = "n1|n2"
+	w.Jobs[0].Contract.NotResumable = true
 	before := write(t, "escala", w)
 	a := Anonymize(w, []byte("key"), true)
 	mustHold(t, a)
@@ -32,6 +33,9 @@ func TestAnonymize(t *testing.T) {
 	}
 	if a.Actual[0].Duration != w.Actual[0].Duration || a.Jobs[0].Need.GPUs != 8 || a.Epoch != workload.Unknown {
 		t.Error("shape, duration or epoch is wrong")
+	}
+	if a.Jobs[0].Contract != w.Jobs[0].Contract {
+		t.Errorf("the contract is %+v, want %+v", a.Jobs[0].Contract, w.Jobs[0].Contract)
 	}
 	if again := Anonymize(w, []byte("key"), true); !cmp.Equal(a, again) {
 		t.Error("the same key gives other codes")
