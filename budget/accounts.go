@@ -121,6 +121,16 @@ func (a *Accounts) Left(node int32, at workload.Time) (int64, bool) {
 	return b.left, true
 }
 
+// Limits tells whether a leaf, or a node above it, has a hard budget.
+func (a *Accounts) Limits(leaf int32) bool {
+	for n := leaf; n >= 0; n = a.tree.Nodes[n].Parent {
+		if a.of[n] >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Answer says whether a start can be paid.
 type Answer struct {
 	// OK: every budget above the leaf can pay. Commit the amount then.

@@ -93,7 +93,9 @@ func (e *Engine) Explain(n int32) (x Explanation, ok bool) {
 		c := &s.jobs[n]
 		x.Stops = c.stops
 		if j.state == starting || j.state == running {
-			x.Protected, x.Unallocated = c.until, c.unallocated
+			if x.Unallocated = c.unallocated; c.until != unset {
+				x.Protected = c.until
+			}
 		}
 	}
 	if j.state != waiting {

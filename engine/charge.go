@@ -12,7 +12,7 @@ import (
 func (s *sharing) began(e *Engine, a *fact.Action, claimed bool) {
 	n := a.Job
 	j, c := &e.jobs[n], &s.jobs[n]
-	c.unallocated, c.began, c.until, c.deadline, c.open = a.Unallocated, a.At, 0, 0, false
+	c.unallocated, c.began, c.until, c.deadline, c.open = a.Unallocated, a.At, unset, 0, false
 	c.rate = e.rateOf(n, j.milli, j.pool, j.tasks)
 	c.idles = false
 	for i := range j.grants {
@@ -30,10 +30,9 @@ func (s *sharing) began(e *Engine, a *fact.Action, claimed bool) {
 	if a.Until > a.At {
 		s.protect(n, a.Until)
 	}
-	if s.accounts != nil {
+	if s.accounts != nil && !claimed {
 		s.accounts.Commit(c.leaf, a.At, satProduct(c.rate, max(a.Until-a.At, 0)))
 	}
-	s.ends.push(protection{a.Until, n, j.attempt})
 }
 
 // protect makes a run safe until a time.
@@ -43,10 +42,10 @@ func (s *sharing) protect(n int32, until workload.Time) {
 	c.until = until
 }
 
+// unprotect takes back a protection that is not over.
 func (s *sharing) unprotect(n int32) {
-	if c := &s.jobs[n]; c.until != 0 {
-		s.ledger.Unprotect(c.leaf, c.rate, c.until)
-	}
+	c := &s.jobs[n]
+	s.ledger.Unprotect(c.leaf, c.rate, c.until)
 }
 
 // take keeps the GPUs of an allocated start from those who look past unallocated
@@ -73,12 +72,14 @@ func (s *sharing) confirmed(e *Engine, f *fact.Fact) {
 		}
 		return
 	}
-	if f.At > c.began && c.until > 0 {
-		late := f.At - c.began
-		s.unprotect(n)
+	if late := f.At - c.began; late > 0 && c.until != unset {
+		if c.until > f.At {
+			s.unprotect(n)
+		}
 		s.protect(n, c.until+late)
-		s.ends.push(protection{c.until, n, j.attempt})
+		e.dirty = true // when to wake has changed
 	}
+	s.ends.push(protection{max(c.until, f.At), n, j.attempt})
 	c.began = f.At
 	s.ledger.Change(c.leaf, f.At, c.rate)
 	c.charged = true
@@ -161,7 +162,7 @@ func (s *sharing) gone(e *Engine, n int32, at workload.Time) {
 		k := slices.Index(on, n)
 		s.onNode[node] = append(on[:k], on[k+1:]...)
 	}
-	c.until, c.deadline = 0, 0
+	c.until, c.deadline = unset, 0
 	s.pending.all = true
 }
 
@@ -173,18 +174,39 @@ func (s *sharing) claimed(e *Engine, a *fact.Action, cl *claim) {
 	s.soft.take(e, cl.pool, cl.grants, cl.milli)
 	s.hold(c.leaf, cl.milli)
 	c.rate = e.rateOf(n, cl.milli, cl.pool, cl.tasks)
-	c.until = 0
+	c.until, c.unallocated = unset, false
 	if a.Until > a.At { // its start counts already: others must not be stopped on top
 		s.ledger.Advance(a.At)
 		s.protect(n, a.Until)
+		if c.began = a.At; s.accounts != nil {
+			s.accounts.Commit(c.leaf, a.At, satProduct(c.rate, a.Until-a.At))
+		}
 	}
+}
+
+// heldSpan is the protection that a claim was made for, and paid for.
+func (s *sharing) heldSpan(n int32) workload.Span {
+	c := &s.jobs[n]
+	if c.until == unset {
+		return 0
+	}
+	return c.until - c.began
 }
 
 // unclaimed takes that back; kept tells that the job starts there.
 func (s *sharing) unclaimed(e *Engine, cl *claim, kept bool) {
 	n := cl.job
-	s.unprotect(n)
-	s.jobs[n].until = 0
+	c := &s.jobs[n]
+	if c.until != unset {
+		s.ledger.Advance(e.now)
+		if c.until > e.now {
+			s.unprotect(n)
+		}
+		if s.accounts != nil && !kept {
+			s.accounts.Refund(c.leaf, e.now, c.began, satProduct(c.rate, c.until-c.began))
+		}
+	}
+	c.until = unset
 	if kept {
 		return
 	}
@@ -268,7 +290,8 @@ func (h *protections) pop() protection {
 // current tells whether a protection is that of the job's present run.
 func (s *sharing) current(e *Engine, p *protection) bool {
 	j, c := &e.jobs[p.job], &s.jobs[p.job]
-	return (j.state == running || j.state == starting) && j.attempt == p.attempt && !c.unallocated && !c.open && c.until <= p.at
+	// A start that is not confirmed is safe: its protection counts from then.
+	return j.state == running && j.attempt == p.attempt && !c.unallocated && !c.open && c.until <= p.at
 }
 
 // expire ends the protections that are over: what they covered may give way.

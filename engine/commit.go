@@ -52,10 +52,10 @@ func (e *Engine) Commit(a *fact.Action) error {
 		if e.sharing != nil {
 			e.sharing.commitDate(e, a)
 		}
-		if j.promised == 0 {
+		if !j.dated {
 			e.promised = append(e.promised, a.Job)
 		}
-		j.promised = a.Until
+		j.promised, j.dated = a.Until, true
 		return nil
 	case fact.Release:
 		if j.state == claiming {
@@ -138,7 +138,7 @@ func (e *Engine) commitStart(a *fact.Action, j *job) error {
 	default:
 		return fmt.Errorf("start of job %d, which does not wait", a.Job)
 	}
-	j.state, j.tasks, j.since, j.work = starting, a.Tasks, a.At, a.At
+	j.state, j.tasks, j.since, j.work, j.up = starting, a.Tasks, a.At, a.At, false
 	j.attempt++
 	e.gauge.assigned += j.milli
 	e.gauge.runningJobs++
@@ -153,8 +153,8 @@ func (e *Engine) commitStart(a *fact.Action, j *job) error {
 
 // unpromise forgets the date of a job.
 func (e *Engine) unpromise(n int32) {
-	if e.jobs[n].promised != 0 {
-		e.jobs[n].promised = 0
+	if e.jobs[n].dated {
+		e.jobs[n].promised, e.jobs[n].dated = 0, false
 		e.promised = slices.DeleteFunc(e.promised, func(p int32) bool { return p == n })
 	}
 }
@@ -241,6 +241,7 @@ func (e *Engine) settleClaims(pool int32) {
 		if c.pool != pool || c.ready {
 			continue
 		}
+		e.giveParts(c)
 		left := c.lack
 		if c.lack > 0 {
 			got := min(c.lack, f.Milli())
@@ -269,8 +270,43 @@ func (e *Engine) settleClaims(pool int32) {
 		if left == 0 {
 			c.ready = true
 			e.dirty = true
+		} else {
+			e.takeParts(c)
 		}
 	}
+}
+
+// takeParts keeps what is free of GPUs that a claim waits for from those who want a
+// part of one; giveParts gives it back, to see whether they are whole by now.
+func (e *Engine) takeParts(c *claim) {
+	f := e.frees[c.pool]
+	for k, m := range c.missing {
+		node, want := c.grants[k].Node, c.grants[k].Milli
+		for ; m != 0; m &= m - 1 {
+			g := bits.TrailingZeros64(m)
+			left := f.Left(e.layout.Local[node], g)
+			if left <= 0 || left >= want { // none, or all of it: that is taken already
+				continue
+			}
+			part := cluster.Grant{Node: node, GPUs: 1 << g, Milli: left, Count: 1}
+			f.Take([]cluster.Grant{part})
+			c.parts = append(c.parts, part)
+			c.got += int64(left)
+			e.gauge.held += int64(left)
+		}
+	}
+}
+
+func (e *Engine) giveParts(c *claim) {
+	if len(c.parts) == 0 {
+		return
+	}
+	for i := range c.parts {
+		c.got -= int64(c.parts[i].Milli)
+		e.gauge.held -= int64(c.parts[i].Milli)
+	}
+	e.frees[c.pool].Give(c.parts)
+	c.parts = c.parts[:0]
 }
 
 // obtainable is the part of a grant's GPUs that can be taken now.
@@ -292,6 +328,7 @@ func (e *Engine) dropClaim(n int32) {
 	}
 	c := &e.claims[i]
 	f := e.frees[c.pool]
+	e.giveParts(c)
 	if len(c.grants) == 0 {
 		f.GiveCount(c.milli - c.lack)
 	}
@@ -310,10 +347,14 @@ func (e *Engine) dropClaim(n int32) {
 	e.claims = slices.Delete(e.claims, i, i+1)
 	e.settleClaims(pool)
 	e.dirty = true
+	e.offer(e.now)
 }
 
 // unclaimable tells whether a claim can no longer come true: one of its nodes takes no work.
 func (e *Engine) unclaimable(c *claim) bool {
+	if c.lost {
+		return true
+	}
 	for i := range c.grants {
 		if n := c.grants[i].Node; e.down[n] || e.drained[n] {
 			return true

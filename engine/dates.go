@@ -20,6 +20,8 @@ type date struct {
 	milli     int64
 	// due: those on its place were to be told to go by now.
 	due bool
+	// lost: its job may not have it any more.
+	lost bool
 }
 
 // dateLeft tells whether a pool has a date left, and nodes for it.
@@ -52,7 +54,7 @@ func (s *sharing) mayDate(e *Engine, c *class) bool {
 	if !s.present.swaps && !c.fresh {
 		return false // what is certain changes as protections end
 	}
-	if r.Count == 0 || c.fill || smallest(c.shape).Milli <= r.Above*1000 || e.jobs[c.cur].promised != 0 {
+	if r.Count == 0 || c.fill || smallest(c.shape).Milli <= r.Above*1000 || e.jobs[c.cur].dated {
 		return false
 	}
 	if num, _ := s.tree.ProductShare(c.leaf); num == 0 {
@@ -123,7 +125,7 @@ func (e *Engine) readyAt(d *decision, w *claimant, v int32) (at workload.Time, g
 			at += e.defaults.StartLatency
 		}
 	}
-	if s.pol.EvictEvery == 0 && e.loses(w, v) && e.mayStop(w, c.leaf) {
+	if s.pol.EvictEvery == 0 && c.mark != s.events && e.loses(w, v) && e.mayStop(w, c.leaf) {
 		latest := c.until
 		if session(j.spec) && !c.idles && !c.open {
 			latest = max(latest, c.began+s.pol.SessionMax)
@@ -147,6 +149,50 @@ type release struct {
 	grace workload.Span
 }
 
+// releasesOn lists when the GPUs of a node are certain: each when all who touch it have
+// ended or may be told to go.
+func (e *Engine) releasesOn(d *decision, w *claimant, node int32, gpus uint64, rel []release) []release {
+	s := e.sharing
+	from := len(rel)
+	rel = append(rel, release{at: d.now, node: node, gpus: gpus, grace: -1})
+	for i, v := range s.onNode[node] {
+		if i > 0 && s.onNode[node][i-1] == v {
+			continue // it has parts of several GPUs
+		}
+		m := touched(e.jobs[v].grants, node)
+		t, grace := e.readyAt(d, w, v)
+		price := int64(0)
+		if grace >= 0 {
+			p := e.priceOf(v, d.now)
+			if price = p.lost; p.allocated {
+				price = 1<<40 + p.key // unallocated work first, whatever it loses
+			}
+			price /= int64(max(len(e.jobs[v].grants), 1))
+		}
+		// Cut what it touches out of what was certain, and put it back as certain later.
+		for k, n := from, len(rel); k < n; k++ {
+			hit := rel[k].gpus & m
+			if hit == 0 {
+				continue
+			}
+			rel[k].gpus &^= hit
+			if t == workload.Never {
+				continue
+			}
+			rel = append(rel, release{at: max(rel[k].at, t), node: node, gpus: hit, price: rel[k].price + price, grace: max(rel[k].grace, grace)})
+			price = 0
+		}
+	}
+	kept := from
+	for _, x := range rel[from:] {
+		if x.gpus != 0 {
+			rel[kept] = x
+			kept++
+		}
+	}
+	return rel[:kept]
+}
+
 // certain finds the earliest certain time for a shape in its k-th pool.
 func (e *Engine) certain(d *decision, shape *place.Shape, k int, w *claimant) (date, bool) {
 	pool := shape.Pools[k]
@@ -160,35 +206,25 @@ func (e *Engine) certain(d *decision, shape *place.Shape, k int, w *claimant) (d
 	cut := shape.Cut(k)
 	f := e.frees[pool]
 	nodes := e.layout.Pools[pool].Nodes
+	debug := e.classes[e.jobs[w.job].class].known.debug
 	var rel []release
-	for at, node := range nodes {
-		if f.Shut(int32(at)) || s.debug[node] && s.pol.Debug.Nodes > 0 && shape.Milli > s.pol.Debug.GPUs*1000 {
-			continue
-		}
-		taken := e.datedOn(node)
-		if m := f.Mask(int32(at)) &^ taken; m != 0 {
-			rel = append(rel, release{at: d.now, node: node, gpus: m})
-		}
-		for _, v := range s.onNode[node] {
-			m := gpusOn(e.jobs[v].grants, node) &^ taken
-			if m == 0 || e.claimedOn(node)&m != 0 {
-				continue
-			}
-			t, grace := e.readyAt(d, w, v)
-			if t == workload.Never {
-				continue
-			}
-			x := release{at: t, node: node, gpus: m, grace: grace}
-			if grace >= 0 {
-				p := e.priceOf(v, d.now)
-				if x.price = p.lost; p.allocated {
-					x.price = 1<<40 + p.key // unallocated work first, whatever it loses
+	begun := func(do func(g *cluster.Grant)) { // what starts in this decision is safe from now on
+		for i := range d.actions {
+			if d.actions[i].Do == fact.Start {
+				for k := range d.actions[i].Place {
+					do(&d.actions[i].Place[k])
 				}
-				x.price /= int64(max(len(e.jobs[v].grants), 1))
 			}
-			rel = append(rel, x)
 		}
 	}
+	begun(func(g *cluster.Grant) { s.barOn[g.Node] |= g.GPUs })
+	for at, node := range nodes {
+		if f.Shut(int32(at)) || s.debug[node] && !debug {
+			continue
+		}
+		rel = e.releasesOn(d, w, node, f.Full(int32(at))&^e.datedOn(node)&^e.claimedOn(node)&^s.barOn[node], rel)
+	}
+	begun(func(g *cluster.Grant) { s.barOn[g.Node] = 0 })
 	slices.SortFunc(rel, func(a, b release) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.node, b.node), cmp.Compare(a.gpus, b.gpus))
 	})
@@ -267,7 +303,7 @@ func (e *Engine) cheapestBy(rel []release, cut place.Cut) []cluster.Grant {
 
 func (e *Engine) certainCount(d *decision, shape *place.Shape, pool int32, w *claimant) (date, bool) {
 	var rel []release
-	have := e.frees[pool].Milli()
+	have := e.frees[pool].Milli() - e.lacking()
 	for i := range e.sharing.dates {
 		have -= e.sharing.dates[i].milli
 	}
@@ -287,6 +323,14 @@ func (e *Engine) certainCount(d *decision, shape *place.Shape, pool int32, w *cl
 	return date{}, false
 }
 
+// lacking is what claims on a cluster without nodes still wait for.
+func (e *Engine) lacking() (milli int64) {
+	for i := range e.claims {
+		milli += e.claims[i].lack
+	}
+	return milli
+}
+
 // roomBesideDates tells, on a cluster without nodes, whether a start leaves what is
 // reserved for others certain. What is sure to be gone by a date does.
 func (e *Engine) roomBesideDates(d *decision, pool int32, c *class, n int32, span workload.Span, fill bool) bool {
@@ -298,7 +342,7 @@ func (e *Engine) roomBesideDates(d *decision, pool int32, c *class, n int32, spa
 		}
 		w := claimant{job: x.job, leaf: s.jobs[x.job].leaf, milli: x.milli, dated: true}
 		s.mayAt++
-		then := e.frees[pool].Milli() - c.shape.Milli
+		then := e.frees[pool].Milli() - c.shape.Milli - e.lacking()
 		for _, v := range e.pools[pool].running {
 			if t, grace := e.readyAt(d, &w, v); t < workload.Never && t+max(grace, 0) <= x.at {
 				then += e.jobs[v].milli
@@ -315,14 +359,14 @@ func (e *Engine) roomBesideDates(d *decision, pool int32, c *class, n int32, spa
 // datedOn is what dates have of a node, claimedOn what claims still wait for.
 func (e *Engine) datedOn(node int32) (m uint64) {
 	for i := range e.sharing.dates {
-		m |= gpusOn(e.sharing.dates[i].grants, node)
+		m |= touched(e.sharing.dates[i].grants, node)
 	}
 	return m
 }
 
 func (e *Engine) claimedOn(node int32) (m uint64) {
 	for i := range e.claims {
-		m |= gpusOn(e.claims[i].grants, node)
+		m |= touched(e.claims[i].grants, node)
 	}
 	return m
 }
@@ -348,7 +392,11 @@ func (e *Engine) crosses(place []cluster.Grant, n int32) *date {
 }
 
 // dueFrom is when whoever is on the place of a date has to be told to go.
-func (e *Engine) dueFrom(x *date) workload.Time { return x.at - e.sharing.pol.GraceAllocated }
+func (e *Engine) dueFrom(x *date) workload.Time { return x.at - e.sharing.longestGrace() }
+
+func (s *sharing) longestGrace() workload.Span {
+	return max(s.pol.GraceAllocated, s.pol.GraceUnallocated)
+}
 
 // serveDates starts or clears what has come due; true if that has to be committed first.
 func (e *Engine) serveDates(d *decision) bool {
@@ -358,6 +406,11 @@ func (e *Engine) serveDates(d *decision) bool {
 		n := x.job
 		if e.jobs[n].state != waiting {
 			continue
+		}
+		if x.lost {
+			d.actions = append(d.actions, fact.Action{Do: fact.Release, Job: n, For: none, At: d.now, Reason: fact.Reason{Code: fact.NoAccount, For: none}})
+			d.again = true
+			return true
 		}
 		if slices.ContainsFunc(x.grants, func(g cluster.Grant) bool { return e.down[g.Node] || e.drained[g.Node] }) {
 			d.actions = append(d.actions, fact.Action{Do: fact.Release, Job: n, For: none, At: d.now, Reason: fact.Reason{Code: fact.PlaceLost, For: none}})
@@ -379,7 +432,9 @@ func (e *Engine) fire(d *decision, x *date) bool {
 	shape := smallest(c.shape)
 	span, ok := e.pays(d, c, x.job)
 	if !ok {
-		return false
+		d.actions = append(d.actions, fact.Action{Do: fact.Release, Job: x.job, For: none, At: d.now, Reason: c.reason})
+		d.again = true
+		return true
 	}
 	if e.layout.Counted() {
 		return e.fireCount(d, x, c, shape, span)
@@ -388,15 +443,17 @@ func (e *Engine) fire(d *decision, x *date) bool {
 	for i := range x.grants {
 		g := &x.grants[i]
 		for _, v := range s.onNode[g.Node] {
-			if gpusOn(e.jobs[v].grants, g.Node)&g.GPUs == 0 || slices.ContainsFunc(set, func(o victim) bool { return o.job == v }) {
+			if touched(e.jobs[v].grants, g.Node)&g.GPUs == 0 || slices.ContainsFunc(set, func(o victim) bool { return o.job == v }) {
 				continue
 			}
 			j, r := &e.jobs[v], &s.jobs[v]
 			switch {
 			case j.state == stopping || j.leaving:
-				if e.claimedOn(g.Node)&gpusOn(j.grants, g.Node)&g.GPUs != 0 {
+				if e.claimedOn(g.Node)&touched(j.grants, g.Node)&g.GPUs != 0 {
 					return false // it is somebody else's who comes first
 				}
+			case r.open && r.mark == s.events:
+				return false // it was stopped just before
 			case r.unallocated || r.open:
 				set = append(set, e.priceOf(v, d.now))
 			default:
@@ -431,7 +488,8 @@ func (e *Engine) fireCount(d *decision, x *date, c *class, shape *place.Shape, s
 		if r.unallocated {
 			have -= j.milli
 		}
-		if e.givesWay(&w, v, true) {
+		// Nobody is asked again, whose work it is.
+		if r.unallocated || r.open && r.mark != s.events && e.loses(&w, v) {
 			cand = append(cand, e.priceOf(v, d.now))
 		}
 	}

@@ -477,6 +477,8 @@ func devices(milli int64) int32 { return int32((milli + 999) / 1000) }
 func (e *Engine) stopCancelled(d *decision) {
 	for _, n := range e.toStop {
 		if s := e.jobs[n].state; s == running || s == starting {
+			e.jobs[n].leaving = true
+			d.leaving = append(d.leaving, n)
 			d.actions = append(d.actions, fact.Action{Do: fact.Stop, Job: n, Attempt: e.jobs[n].attempt, For: none, At: d.now,
 				Reason: fact.Reason{Code: fact.Withdrawn, For: none}})
 		}
@@ -498,7 +500,7 @@ func (e *Engine) serveClaims(d *decision) {
 			a.Attempt, a.Place, a.Count, a.Milli, a.Tasks = e.jobs[c.job].attempt+1, c.grants, devices(c.milli), c.milli, c.tasks
 			d.again = d.again || e.pol.Preemption.By != policy.PreemptNone
 			if e.sharing != nil {
-				a.Until = d.now + e.classes[e.jobs[c.job].class].span
+				a.Until = d.now + e.sharing.heldSpan(c.job)
 			}
 		default:
 			continue

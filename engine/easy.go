@@ -194,7 +194,7 @@ func (r *reservations) announce(e *Engine, d *decision) {
 		if ends := e.pools[rs.pool].ends; len(ends) > 0 {
 			d.wake = min(d.wake, ends[0].at) // should it not end then, what may pass changes
 		}
-		if e.jobs[rs.job].promised == rs.at {
+		if j := &e.jobs[rs.job]; j.dated && j.promised == rs.at {
 			continue
 		}
 		d.actions = append(d.actions, fact.Action{Do: fact.Reserve, Job: rs.job, For: none, Count: devices(rs.shape.Milli), Milli: rs.shape.Milli, At: d.now, Until: rs.at,

@@ -95,7 +95,7 @@ func New(spec *cluster.Spec, pol *policy.Policy, d Defaults) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("policy %s: %w", pol.Name, err)
 	}
-	e := &Engine{layout: l, pol: pol, defaults: d, placer: p, classOf: map[classKey]int32{}, shapes: map[shapeKey]*place.Shape{}, wake: workload.Never}
+	e := &Engine{layout: l, pol: pol, defaults: d, placer: p, classOf: map[classKey]int32{}, shapes: map[shapeKey]*place.Shape{}, wake: workload.Never, now: -1 << 61}
 	if err := e.order.init(pol); err != nil {
 		return nil, fmt.Errorf("policy %s: %w", pol.Name, err)
 	}
@@ -329,6 +329,15 @@ func (e *Engine) release(n int32) {
 	}
 	e.settleClaims(j.pool)
 	e.dirty = true
+	e.offer(e.now)
+}
+
+// offer tells the ledger what is usable where it changes without a fact about nodes:
+// a drained node that carries nothing any more is not.
+func (e *Engine) offer(at workload.Time) {
+	if e.sharing != nil && e.nDrained > 0 {
+		e.sharing.ledger.SetUsable(at, e.usable())
+	}
 }
 
 func (e *Engine) started(f *fact.Fact) error {
@@ -344,6 +353,7 @@ func (e *Engine) started(f *fact.Fact) error {
 	default:
 		return ErrUnknown
 	}
+	j.up = true
 	if f.At != j.since && e.predicts {
 		e.untrackEnd(f.Job)
 		j.since = f.At
@@ -425,7 +435,7 @@ func (e *Engine) stopped(f *fact.Fact) error {
 		j.state = parked
 		return nil
 	}
-	if j.spec.Contract.NotResumable && j.runs > 0 && f.Cause != fact.CauseNodeFailure {
+	if j.spec.Contract.NotResumable && j.up && f.Cause != fact.CauseNodeFailure {
 		e.end(f.Job, workload.OutcomePreempted)
 		return nil
 	}
@@ -466,6 +476,9 @@ func (e *Engine) cancelled(f *fact.Fact) error {
 	case blocked, refused, stuck, parked:
 		e.toRefuse = slices.DeleteFunc(e.toRefuse, func(a fact.Action) bool { return a.Job == f.Job })
 	case starting, running:
+		if j.cancel {
+			return nil // told twice
+		}
 		j.cancel = true
 		e.toStop = append(e.toStop, f.Job)
 		e.dirty = true

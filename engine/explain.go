@@ -4,6 +4,7 @@ import (
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/place"
 	"github.com/escala-sched/escala/policy"
+	"github.com/escala-sched/escala/workload"
 )
 
 // Why says why a job does not run: what the last decision found about its class,
@@ -33,7 +34,7 @@ func (e *Engine) Why(n int32) (r fact.Reason, ok bool) {
 			}
 		}
 	}
-	if j.promised != 0 {
+	if j.dated {
 		return fact.Reason{Code: fact.Promised, For: none, Until: j.promised}, true
 	}
 	switch c.reason.Code {
@@ -56,19 +57,19 @@ func (e *Engine) Why(n int32) (r fact.Reason, ok bool) {
 // place, and when the next protection ends.
 func (e *Engine) whyProtected(c *class) (fact.Reason, bool) {
 	s, shape := e.sharing, smallest(c.shape)
-	r := fact.Reason{Code: fact.Protected, For: none, Want: devices(shape.Milli)}
+	r := fact.Reason{Code: fact.Protected, For: none, Want: devices(shape.Milli), Until: workload.Never}
 	for k, p := range shape.Pools {
 		if e.placer.FitsIn(s.soft.of(p, c.known.debug), shape, k) { // it is the shares that do not let it
 			return e.guardReason(&claimant{job: none, leaf: c.leaf, milli: shape.Milli}), !e.placer.FitsIn(s.loose.of(p, c.known.debug), shape, k)
 		}
 		r.Have = max(r.Have, min(int32(s.soft.of(p, c.known.debug).Milli()/1000), r.Want-1))
 		for _, v := range e.pools[p].running {
-			if x := &s.jobs[v]; !x.unallocated && !x.open && x.until > e.now && (r.Until == 0 || x.until < r.Until) {
+			if x := &s.jobs[v]; !x.unallocated && !x.open && x.until > e.now && x.until < r.Until {
 				r.Until = x.until
 			}
 		}
 	}
-	return r, r.Until > 0
+	return r, r.Until < workload.Never
 }
 
 // waitsFor finds a job whose end n waits for. It looks through the dependencies

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"github.com/escala-sched/escala/budget"
-	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/policy"
 	"github.com/escala-sched/escala/workload"
 )
@@ -87,7 +86,7 @@ func (e *Engine) loses(w *claimant, v int32) bool {
 	if s.jobs[v].leaf != w.leaf {
 		return true
 	}
-	if w.dated && e.jobs[v].milli < w.milli {
+	if w.dated && e.jobs[v].milli < w.milli && e.jobs[v].spec.Priority <= e.jobs[w.job].spec.Priority {
 		return true
 	}
 	return s.pol.InTeam && e.jobs[v].spec.Priority < e.jobs[w.job].spec.Priority
@@ -138,14 +137,4 @@ func (e *Engine) kills(w *claimant, set []victim) (sum int64, ok bool) {
 		sum += e.jobs[set[i].job].milli
 	}
 	return sum, p.OverKill == 0 || w.milli > p.OverKillGPUs*1000 || sum <= p.OverKill*w.milli
-}
-
-// barredOn is what bars keep of a node.
-func barredOn(bars []cluster.Grant, node int32) (m uint64) {
-	for i := range bars {
-		if bars[i].Node == node {
-			m |= bars[i].GPUs
-		}
-	}
-	return m
 }

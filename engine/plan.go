@@ -202,7 +202,7 @@ func (e *Engine) replan(d *decision) {
 	}
 	jobs = e.inOrder(jobs)
 	slices.SortStableFunc(jobs, func(a, b int32) int {
-		return cmp.Compare(dateOr(e.jobs[a].promised), dateOr(e.jobs[b].promised))
+		return cmp.Compare(e.jobs[a].dateOr(), e.jobs[b].dateOr())
 	})
 	clear(p.slots)
 	p.queue, p.fresh = p.queue[:0], p.fresh[:0]
@@ -214,11 +214,12 @@ func (e *Engine) replan(d *decision) {
 	}
 }
 
-func dateOr(t workload.Time) workload.Time {
-	if t == 0 {
+// dateOr is the date of a job, never where it has none.
+func (j *job) dateOr() workload.Time {
+	if !j.dated {
 		return workload.Never
 	}
-	return t
+	return j.promised
 }
 
 // rebuild makes the steps anew from what runs and the slots of the given jobs.
@@ -476,7 +477,7 @@ func (e *Engine) startSlots(d *decision) bool {
 		}
 		j := &e.jobs[n]
 		code := fact.Promised
-		if j.promised == 0 {
+		if !j.dated {
 			code = fact.InOrder
 		}
 		from := len(d.arena)

@@ -19,8 +19,9 @@ type victim struct {
 	last  int32 // under shares: 1 if it cannot be resumed
 	lost  int64
 	since workload.Time
-	// allocated: charged work, under shares.
+	// allocated: charged work, under shares; gpus are those of the node at hand that it touches.
 	allocated bool
+	gpus      uint64
 }
 
 // preempt looks for running jobs that have to give way to job n and together
@@ -321,6 +322,7 @@ func (e *Engine) knapsack(v []victim, on []int32, node, need int32) (set uint64,
 	}
 	var table [cluster.MaxGPUsPerNode + 1]cell
 	table[0].ok = true
+	table[0].cost.since = unset
 	for b, i := range on {
 		var frees int32
 		for _, g := range e.jobs[v[i].job].grants {

@@ -247,8 +247,9 @@ func (a *setCost) add(v *victim) {
 	a.allocated += v.key
 	a.final += int64(v.last)
 	a.lost += v.lost
-	a.count++
-	a.since = max(a.since, v.since)
+	if a.count++; a.count == 1 || v.since > a.since {
+		a.since = v.since
+	}
 	a.last = max(a.last, v.job)
 }
 
@@ -292,17 +293,23 @@ func (e *Engine) clearNode(d *decision, shape *place.Shape, k int, w *claimant, 
 	}
 	var best setCost
 	bestNode := none
-	var bestAvail uint64
+	var bestFree uint64
 	for free := g; free <= e.layout.Pools[pool].MaxGPUs; free++ {
 		if base.CountWith(free) == 0 {
 			continue
 		}
 		for at := base.NextWith(free, 0); at >= 0; at = base.NextWith(free, at+1) {
 			node := e.layout.Pools[pool].Nodes[at]
-			cand, avail := e.candidatesOn(w, node, pool, s.barOn[node], allocated, d.now)
-			if cost, chosen, ok := e.cheapest(cand, node, avail, g, s.barOn[node], limit); ok && (bestNode == none || cost.less(&best)) {
-				best, bestNode, bestAvail = cost, node, avail
+			cand, within := e.candidatesOn(w, node, base.Mask(at), s.barOn[node], allocated, d.now)
+			if cost, chosen, ok := e.cheapest(cand, within, g, limit); ok && (bestNode == none || cost.less(&best)) {
+				best, bestNode = cost, node
 				set = append(set[:0], chosen...)
+				bestFree = within
+				for i := range cand {
+					if !slices.ContainsFunc(chosen, func(x victim) bool { return x.job == cand[i].job }) {
+						bestFree &^= cand[i].gpus
+					}
+				}
 				if cost.count == 0 {
 					break // nobody has to go: it only waits for those who leave
 				}
@@ -319,82 +326,83 @@ func (e *Engine) clearNode(d *decision, shape *place.Shape, k int, w *claimant, 
 		return nil, nil, false
 	}
 	// What is free now first, then what is being left, then what the victims have.
-	at := e.layout.Local[bestNode]
-	now := f.Mask(at) & bestAvail
+	now := f.Mask(e.layout.Local[bestNode]) & bestFree
 	pick := place.Lowest(now, min(g, count(now)))
-	if lack := g - count(pick); lack > 0 {
-		left := bestAvail &^ now
-		pick |= place.Lowest(left, min(lack, count(left)))
+	left := bestFree &^ now
+	for i := range set {
+		left &^= set[i].gpus
 	}
-	for i := 0; i < len(set) && count(pick) < g; i++ {
-		m := gpusOn(e.jobs[set[i].job].grants, bestNode) &^ barredOn(s.bars, bestNode) &^ pick
-		pick |= place.Lowest(m, min(g-count(pick), count(m)))
-	}
+	pick |= place.Lowest(left, min(g-count(pick), count(left)))
+	rest := bestFree &^ pick
+	pick |= place.Lowest(rest, min(g-count(pick), count(rest)))
 	from := len(d.arena)
 	d.arena = append(d.arena, cluster.WholeGrant(bestNode, pick))
 	return set, d.arena[from : from+1 : from+1], true
 }
 
-// candidatesOn lists who may have to go on a node, and the GPUs there that are free
-// or being left already and not barred.
-func (e *Engine) candidatesOn(w *claimant, node, pool int32, barred uint64, allocated bool, now workload.Time) (cand []victim, avail uint64) {
+// candidatesOn lists who may have to go on a node, and the GPUs there that would be
+// free if they all went: not barred, and held by nobody else. base is what would be
+// free of the node if everybody went who is of that kind.
+func (e *Engine) candidatesOn(w *claimant, node int32, base, barred uint64, allocated bool, now workload.Time) (cand []victim, within uint64) {
 	s := e.sharing
-	avail = s.loose.all[pool].Mask(e.layout.Local[node])
-	cand = e.victims[:0]
+	cand, within = e.victims[:0], base&^barred
 	for _, v := range s.onNode[node] {
 		j := &e.jobs[v]
-		if s.jobs[v].unallocated && (j.state == running || j.state == starting) && !j.leaving {
-			avail &^= gpusOn(j.grants, node)
-		}
 		if e.givesWay(w, v, allocated) {
-			cand = append(cand, e.priceOf(v, now))
+			if m := touched(j.grants, node); m&within != 0 && (len(cand) == 0 || cand[len(cand)-1].job != v) {
+				x := e.priceOf(v, now)
+				x.gpus = m
+				cand = append(cand, x)
+			}
+		} else if r := &s.jobs[v]; r.open || r.unallocated && j.state != stopping && !j.leaving {
+			within &^= touched(j.grants, node)
 		}
 	}
 	e.victims = cand
-	return cand, avail &^ barred
+	return cand, within
 }
 
-// gpusOn is the set of whole GPUs of a node in a place.
-func gpusOn(gs []cluster.Grant, node int32) (m uint64) {
+// touched is the set of GPUs of a node that a place has, or has a part of.
+func touched(gs []cluster.Grant, node int32) (m uint64) {
 	for i := range gs {
-		if gs[i].Node == node && gs[i].Milli == 1000 {
+		if gs[i].Node == node {
 			m |= gs[i].GPUs
 		}
 	}
 	return m
 }
 
-// cheapest finds the cheapest candidates that together with avail make g GPUs of a
-// node, none of whom could be spared. Their capacity in all is at most limit.
-func (e *Engine) cheapest(cand []victim, node int32, avail uint64, g int32, barred uint64, limit int64) (best setCost, chosen []victim, ok bool) {
-	need := g - count(avail)
-	if need <= 0 {
-		return setCost{}, nil, true
+// cheapest finds the cheapest candidates without whom g GPUs of those within reach are
+// free, none of whom could be spared. Their capacity in all is at most limit.
+func (e *Engine) cheapest(cand []victim, within uint64, g int32, limit int64) (best setCost, chosen []victim, ok bool) {
+	if count(within) < g {
+		return best, nil, false
 	}
 	if len(cand) > exactUpTo {
 		e.sortPriced(cand)
+		for i := exactUpTo; i < len(cand); i++ {
+			within &^= cand[i].gpus
+		}
 		cand = cand[:exactUpTo]
 	}
-	var frees [exactUpTo]int32
-	var all int32
-	for i := range cand {
-		frees[i] = count(gpusOn(e.jobs[cand[i].job].grants, node) &^ barred)
-		all += frees[i]
+	all := uint32(1)<<len(cand) - 1
+	// freeOf is what is free when a set has gone: all within reach less what the others touch.
+	freeOf := func(set uint32) int32 {
+		m := within
+		for rest := all &^ set; rest != 0; rest &= rest - 1 {
+			m &^= cand[bits.TrailingZeros32(rest)].gpus
+		}
+		return count(m)
 	}
-	if all < need {
-		return best, nil, false
+	if freeOf(0) >= g {
+		return setCost{}, nil, true
 	}
 	bestSet := uint32(0)
-	for set := uint32(1); set < 1<<len(cand); set++ {
-		var got int32
-		least := int32(cluster.MaxGPUsPerNode)
-		for m := set; m != 0; m &= m - 1 {
-			f := frees[bits.TrailingZeros32(m)]
-			got += f
-			least = min(least, f)
-		}
-		if got < need || got-least >= need {
-			continue // not enough, or one could be spared
+search:
+	for set := uint32(1); set <= all; set++ {
+		got := freeOf(set)
+		if got < g {
+			continue
 		}
 		var cost setCost
 		var milli int64
@@ -403,13 +411,19 @@ func (e *Engine) cheapest(cand []victim, node int32, avail uint64, g int32, barr
 			cost.add(&cand[i])
 			milli += e.jobs[cand[i].job].milli
 		}
+		if cost.excess = got - g; ok && !cost.less(&best) {
+			continue
+		}
 		if milli > limit {
 			e.sharing.killed = true
 			continue
 		}
-		if cost.excess = got - need; !ok || cost.less(&best) {
-			best, bestSet, ok = cost, set, true
+		for m := set; m != 0; m &= m - 1 {
+			if freeOf(set&^(m&-m)) >= g {
+				continue search // one could be spared
+			}
 		}
+		best, bestSet, ok = cost, set, true
 	}
 	for m := bestSet; m != 0; m &= m - 1 {
 		chosen = append(chosen, cand[bits.TrailingZeros32(m)])
@@ -566,8 +580,8 @@ func (e *Engine) clearNodes(d *decision, shape *place.Shape, k int, w *claimant,
 	for free := cut.GPUs; free <= e.layout.Pools[pool].MaxGPUs; free++ {
 		for at := base.NextWith(free, 0); at >= 0; at = base.NextWith(free, at+1) {
 			node := e.layout.Pools[pool].Nodes[at]
-			cand, avail := e.candidatesOn(w, node, pool, s.barOn[node], allocated, d.now)
-			if _, chosen, ok := e.cheapest(cand, node, avail, cut.GPUs, s.barOn[node], 1<<62); ok {
+			cand, within := e.candidatesOn(w, node, base.Mask(at), s.barOn[node], allocated, d.now)
+			if _, chosen, ok := e.cheapest(cand, within, cut.GPUs, 1<<62); ok {
 				opts = append(opts, option{node: node, from: len(all), to: len(all) + len(chosen)})
 				all = append(all, chosen...)
 			}
@@ -604,7 +618,7 @@ func (e *Engine) enoughNodes(w *claimant, base *cluster.Free, k int, shape *plac
 			if allocated {
 				for _, v := range s.onNode[node] {
 					if c := &s.jobs[v]; c.open && !e.givesWay(w, v, true) {
-						has &^= gpusOn(e.jobs[v].grants, node)
+						has &^= touched(e.jobs[v].grants, node)
 					}
 				}
 			}

@@ -63,6 +63,9 @@ func (e *Engine) sessionChanged(f *fact.Fact) error {
 func (s *sharing) shorten(e *Engine, n int32, at workload.Time) {
 	if c := &s.jobs[n]; at < c.until {
 		s.ledger.Advance(e.now)
+		if s.accounts != nil {
+			s.accounts.Refund(c.leaf, e.now, c.began, satProduct(c.rate, c.until-at))
+		}
 		s.unprotect(n)
 		s.protect(n, at)
 		s.ends.push(protection{at, n, e.jobs[n].attempt})
@@ -80,6 +83,17 @@ func (s *sharing) renew(e *Engine, n int32, at workload.Time) bool {
 	}
 	if c.open && (e.crosses(j.grants, n) != nil || e.layout.Counted() && len(s.dates) > 0) {
 		return false
+	}
+	if s.accounts != nil {
+		more := until - max(at, c.until)
+		if !s.accounts.Ask(c.leaf, at, c.rate, more).OK {
+			return false
+		}
+		s.accounts.Commit(c.leaf, at, satProduct(c.rate, more))
+		if c.draws {
+			s.accounts.Draw(c.leaf, at, -c.rate)
+			c.draws = false
+		}
 	}
 	if c.until > at {
 		s.unprotect(n)

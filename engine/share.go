@@ -65,16 +65,35 @@ func (s *sharing) queued(e *Engine, ci int32) bool {
 	return true
 }
 
+// floor is the last multiple of a span.
+func floor(t workload.Time, d workload.Span) workload.Time {
+	if r := t % d; r < 0 {
+		return t - r - d
+	}
+	return t - t%d
+}
+
 // tick moves the grid on; true if shares have drifted since and that matters.
 func (s *sharing) tick(now workload.Time) {
-	g := now - now%s.pol.Interval
+	g := floor(now, s.pol.Interval)
 	if g > s.grid {
 		if s.grid = g; s.waitingWork > 0 {
 			s.pending.all, s.pending.swaps = true, true
 		}
 	}
+	if s.accounts != nil {
+		if now >= s.moneyAt {
+			s.pending.all, s.pending.swaps = true, true
+		}
+		s.moneyAt = workload.Never
+		for l := range s.leaves[:s.outside] {
+			if s.tree.Nodes[l].Leaf() {
+				s.moneyAt = min(s.moneyAt, s.accounts.Next(int32(l), now))
+			}
+		}
+	}
 	for i := range s.dates {
-		if x := &s.dates[i]; !x.due && x.at-s.pol.GraceAllocated <= now {
+		if x := &s.dates[i]; !x.due && x.at-s.longestGrace() <= now {
 			x.due, s.pending.all = true, true
 		}
 	}
@@ -92,11 +111,16 @@ func (s *sharing) decide(e *Engine, d *decision) {
 		p.all, p.swaps, p.fresh = false, false, p.fresh[:0]
 	}
 	p.all, p.swaps = p.all || s.pending.all, p.swaps || s.pending.swaps
-	p.fresh = append(p.fresh, s.pending.fresh...)
-	s.pending = scope{fresh: s.pending.fresh[:0]}
 	for _, ci := range p.fresh {
 		e.classes[ci].fresh = true
 	}
+	for _, ci := range s.pending.fresh {
+		if c := &e.classes[ci]; !c.fresh {
+			c.fresh = true
+			p.fresh = append(p.fresh, ci)
+		}
+	}
+	s.pending = scope{fresh: s.pending.fresh[:0]}
 	e.share(d)
 	for _, ci := range p.fresh {
 		e.classes[ci].fresh = false
@@ -113,15 +137,15 @@ func (e *Engine) share(d *decision) {
 	s := e.sharing
 	s.stamp++
 	p := &s.present
+	if e.spend(d); d.again {
+		return
+	}
 	if !p.all && !p.swaps && len(p.fresh) == 0 {
 		e.wakeShared(d)
 		return
 	}
 	if p.swaps || p.all {
 		e.retire(d)
-	}
-	if e.spend(d); d.again {
-		return
 	}
 	if !e.serveDates(d) {
 		for _, class := range [...]budget.Standing{budget.Entitled, budget.Served, budget.Spent} {
@@ -227,6 +251,11 @@ func (e *Engine) walkWork(d *decision, standing budget.Standing) bool {
 			d.touched = append(d.touched, ci)
 			again = e.moveOn(d, ci, n)
 			started = c.shape.Milli * startUsage
+			if d.again || s.accounts != nil && s.accounts.Limits(l) {
+				// What it took of a budget, or gave up by its date, is known once it is committed.
+				d.again = true
+				return false
+			}
 		case madeRoom:
 			d.again = true
 			return false
@@ -351,7 +380,6 @@ func (e *Engine) pays(d *decision, c *class, n int32) (span workload.Span, ok bo
 	}
 	const hour = 1000 * int64(workload.Hour)
 	c.reason = fact.Reason{Code: fact.BudgetShort, For: none, Have: int32(max(a.Left, 0) / hour), Want: int32((a.Need + hour - 1) / hour)}
-	d.wake = min(d.wake, s.accounts.Next(c.leaf, d.now))
 	switch a.Rule {
 	case budget.Truncate:
 		return a.MinRuntime, a.MinRuntime > 0
@@ -361,6 +389,15 @@ func (e *Engine) pays(d *decision, c *class, n int32) (span workload.Span, ok bo
 	return 0, false
 }
 
+// paysAll tells whether hard budgets pay for a size of an elastic job in full.
+func (e *Engine) paysAll(d *decision, c *class, n, tasks int32) bool {
+	s := e.sharing
+	if s.accounts == nil || c.leaf == s.outside || len(c.shape.Pools) == 0 {
+		return true
+	}
+	return s.accounts.Ask(c.leaf, d.now, e.rateOf(n, c.shape.Milli, c.shape.Pools[0], tasks), c.span).OK
+}
+
 // placeShared starts a job on what is free and not kept from it.
 func (e *Engine) placeShared(d *decision, c *class, n int32, span workload.Span, fill bool) bool {
 	if sizes := c.shape.Rigid(); sizes != nil {
@@ -368,6 +405,9 @@ func (e *Engine) placeShared(d *decision, c *class, n int32, span workload.Span,
 		defer func() { c.shape = elastic }()
 		for _, z := range sizes {
 			c.shape = z
+			if z != sizes[len(sizes)-1] && !fill && !e.paysAll(d, c, n, z.Need.Tasks) {
+				continue
+			}
 			if e.placeSized(d, c, n, z.Need.Tasks, span, fill) {
 				return true
 			}
@@ -429,13 +469,16 @@ func (e *Engine) startShared(d *decision, c *class, n, pool int32, from int, tas
 	case fill:
 		reason.Code = fact.Fill
 	}
-	if p := e.jobs[n].promised; p != 0 && p <= d.now {
+	if p := e.jobs[n].promised; e.jobs[n].dated && p <= d.now {
 		reason = fact.Reason{Code: fact.Promised, For: none, Until: p}
 	}
 	if x := e.crosses(d.arena[from:], n); x != nil {
 		reason = fact.Reason{Code: fact.ProtectionEnds, For: x.job, Until: x.at}
 	}
 	e.start(d, c, n, pool, from, tasks, reason)
+	if !fill && slices.ContainsFunc(s.dates, func(x date) bool { return x.job == n }) {
+		d.again = true // its reserved place is free for others
+	}
 	a := &d.actions[len(d.actions)-1]
 	a.Unallocated = fill
 	if !fill {
@@ -454,7 +497,7 @@ func (e *Engine) keepOff(d *decision, c *class, n int32, span, wait workload.Spa
 	if e.layout.Counted() {
 		return
 	}
-	if s.nDebug > 0 && !c.fill && span > 0 && !s.isDebug(c) {
+	if s.nDebug > 0 && !c.fill && span > 0 && !c.known.debug {
 		e.keepOffDebug()
 	}
 	for i := range s.dates {
@@ -654,6 +697,9 @@ func (e *Engine) wakeShared(d *decision) {
 	}
 	if s.accounts != nil || e.nDrained > 0 {
 		d.wake = min(d.wake, next)
+	}
+	if s.accounts != nil && s.waitingWork > 0 {
+		d.wake = min(d.wake, s.moneyAt)
 	}
 	for i := range s.dates {
 		x := &s.dates[i]

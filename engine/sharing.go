@@ -34,12 +34,16 @@ type sharing struct {
 	// debug nodes take only debug and unallocated work.
 	debug  []bool
 	nDebug int
+	// beside is a pool without debug nodes, all empty.
+	beside []*cluster.Free
 	ends   protections
 	dates  []date
 	// pending is what happened since the last decision, present what the one being
 	// taken looks at.
 	pending, present scope
 	grid             workload.Time
+	// moneyAt is when a hard budget begins anew or has a credit.
+	moneyAt workload.Time
 	// nextEvict is when allocated work may be stopped again, events counts submissions
 	// and ends of jobs.
 	nextEvict workload.Time
@@ -197,7 +201,7 @@ type knownKey struct {
 }
 
 func newSharing(e *Engine, p *policy.Sharing) *sharing {
-	s := &sharing{pol: p, owners: map[owner]int32{}, known: map[knownKey]*knownShape{}, ends: protections{}, stamp: 1, nextEvict: -1 << 62}
+	s := &sharing{pol: p, owners: map[owner]int32{}, known: map[knownKey]*knownShape{}, ends: protections{}, stamp: 1, nextEvict: -1 << 62, grid: -1 << 61, moneyAt: -1 << 61}
 	for i := range e.layout.Pools {
 		for _, l := range []*looked{&s.loose, &s.soft} {
 			f := cluster.NewFree(e.layout, int32(i))
@@ -270,7 +274,7 @@ func (s *sharing) submitted(n int32, j *workload.Job) {
 	for len(s.jobs) <= int(n) {
 		s.jobs = append(s.jobs, contracted{})
 	}
-	s.jobs[n] = contracted{leaf: s.leafOf(j), mark: -1}
+	s.jobs[n] = contracted{leaf: s.leafOf(j), mark: -1, until: unset}
 	s.events++
 }
 
@@ -310,14 +314,18 @@ func (e *Engine) rateOf(n int32, milli int64, pool, tasks int32) int64 {
 	}
 	if p.CPUWeight > 0 {
 		need := &e.jobs[n].spec.Need
-		r += need.CPU * int64(max(need.Tasks, tasks, 1)) * p.CPUWeight / 1000
+		if tasks == 0 {
+			tasks = max(need.Tasks, 1)
+		}
+		r += need.CPU * int64(tasks) * p.CPUWeight / 1000
 	}
 	return r
 }
 
 // know returns what is remembered of a class's shape.
-func (s *sharing) know(c *class) *knownShape {
-	key := knownKey{c.shape, s.isDebug(c)}
+func (s *sharing) know(e *Engine, c *class) *knownShape {
+	// Who fits nowhere else may use the debug nodes as well.
+	key := knownKey{c.shape, s.isDebug(c) || !s.fitsBeside(e, c)}
 	k := s.known[key]
 	if k == nil {
 		k = &knownShape{shape: smallest(c.shape), debug: key.debug}
@@ -326,10 +334,42 @@ func (s *sharing) know(c *class) *knownShape {
 	return k
 }
 
+// fitsBeside tells whether the nodes that are not kept for debug jobs, all empty,
+// could hold a class.
+func (s *sharing) fitsBeside(e *Engine, c *class) bool {
+	if s.nDebug == 0 {
+		return true
+	}
+	shape := smallest(c.shape)
+	for k, p := range shape.Pools {
+		if s.beside == nil {
+			s.beside = make([]*cluster.Free, len(e.layout.Pools))
+		}
+		if s.beside[p] == nil {
+			s.beside[p] = cluster.NewFree(e.layout, p)
+			for _, n := range e.layout.Pools[p].Nodes {
+				s.beside[p].SetShut(n, s.debug[n])
+			}
+		}
+		if e.placer.FitsIn(s.beside[p], shape, k) {
+			return true
+		}
+	}
+	return false
+}
+
+// largest is the largest gang of an elastic shape.
+func largest(s *place.Shape) *place.Shape {
+	if sizes := s.Rigid(); sizes != nil {
+		return sizes[0]
+	}
+	return s
+}
+
 // isDebug tells whether a class is short and small.
 func (s *sharing) isDebug(c *class) bool {
 	d := &s.pol.Debug
-	return !c.fill && c.span <= d.MinRuntime && c.shape.Milli <= d.GPUs*1000
+	return !c.fill && c.span <= d.MinRuntime && largest(c.shape).Milli <= d.GPUs*1000
 }
 
 // grace is how long the run of a job may take to stop.
@@ -386,7 +426,7 @@ func (e *Engine) rebudget(f *fact.Fact) error {
 	}
 	for n := range s.jobs {
 		j, c := &e.jobs[n], &s.jobs[n]
-		if j.spec == nil || j.state == ended {
+		if j.spec == nil {
 			continue
 		}
 		was := c.leaf
@@ -409,6 +449,10 @@ func (e *Engine) rebudget(f *fact.Fact) error {
 	for _, n := range waits {
 		e.enqueue(n)
 	}
+	for i := range s.dates {
+		x := &s.dates[i]
+		x.lost = x.lost || e.jobs[x.job].state != waiting || e.classes[e.jobs[x.job].class].fill
+	}
 	s.pending.all, s.pending.swaps = true, true
 	e.dirty = true
 	return nil
@@ -417,8 +461,14 @@ func (e *Engine) rebudget(f *fact.Fact) error {
 // orphan makes the run, or the claim, of a job unallocated whose account is gone.
 func (s *sharing) orphan(e *Engine, n int32) {
 	c := &s.jobs[n]
-	c.charged, c.draws, c.open, c.until = false, false, false, 0
-	if e.jobs[n].state == claiming || c.unallocated {
+	c.charged, c.draws, c.open, c.until = false, false, false, unset
+	if e.jobs[n].state == claiming {
+		for i := range e.claims {
+			e.claims[i].lost = e.claims[i].lost || e.claims[i].job == n
+		}
+		return
+	}
+	if c.unallocated {
 		return
 	}
 	s.letGo(e, n)

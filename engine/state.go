@@ -34,6 +34,8 @@ type job struct {
 	leaving bool
 	// tentative: started in the present decision, not yet committed.
 	tentative bool
+	// up: the present start was confirmed.
+	up bool
 	// cancel: withdrawn while it ran; to be stopped.
 	cancel  bool
 	class   int32
@@ -61,8 +63,9 @@ type job struct {
 	// kept is the work that is safe, attained the milli-GPU x ms had in ended runs.
 	kept     workload.Span
 	attained int64
-	// promised is the date of its reservation, 0 = none.
+	// promised is the date of its reservation, where dated says that it has one.
 	promised workload.Time
+	dated    bool
 }
 
 // class is the waiting jobs of equal need (and, under time-dependent orders, of
@@ -133,9 +136,13 @@ type claim struct {
 	// milli-GPU on a cluster without nodes.
 	missing []uint64
 	lack    int64
-	ready   bool
-	milli   int64
+	// parts are what is free of GPUs whose other parts are still in use, kept from others.
+	parts []cluster.Grant
+	ready bool
+	milli int64
 	// got is what it has gathered so far: kept free from everybody else.
 	got   int64
 	tasks int32
+	// lost: it can no longer come true.
+	lost bool
 }

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/cluster"
@@ -80,56 +81,6 @@ type offer struct {
 	milli int64
 }
 
-// tolerated are bugs that the audit has found and that are not mended yet: it looks
-// past them, so that it finds others. Most have a test in contract_bugs_test.go here or in engine/; set one to false when it is mended.
-var tolerated = struct {
-	// elasticDebug: an elastic gang counts as debug work by its smallest size.
-	elasticDebug bool
-	// overdraft: starts of one decision, and sizes above the smallest, are not added up
-	// against a hard budget.
-	overdraft bool
-	// fractions: victims that use a part of a GPU are not seen.
-	fractions bool
-	// poolDates: on a cluster without nodes dates count what claims wait for.
-	poolDates bool
-	// elasticCores: an elastic gang that starts small is charged for the cores of all tasks.
-	elasticCores bool
-	// drainedOffers: a drained node counts as usable capacity, for what runs on it when it
-	// is drained, until the next fact about a node.
-	drainedOffers bool
-	// early: a protection that is shorter than a start takes is over before the run is up.
-	early bool
-	// datesAgain: a date stops a job again that was stopped before, though nothing happened.
-	datesAgain bool
-	// upWhileLeaving: engine and world differ on whether a run that is told to stop before
-	// it is up has run, and so on whether a job that is not resumable has ended.
-	upWhileLeaving bool
-	// startedEarly: what was reserved for a job that starts before its date is not given
-	// to others at that instant.
-	startedEarly bool
-	// poorDate: a date whose job cannot pay any more is kept for ever.
-	poorDate bool
-	// longFillGrace: where unallocated work has the longer grace, it is told too late to
-	// leave for a date.
-	longFillGrace bool
-	// negativeClock: an engine panics whose clock begins below 0.
-	negativeClock bool
-}{
-	negativeClock:  true,
-	longFillGrace:  true,
-	poorDate:       true,
-	startedEarly:   true,
-	upWhileLeaving: true,
-	datesAgain:     true,
-	elasticDebug:   true,
-	overdraft:      true,
-	fractions:      true,
-	poolDates:      true,
-	elasticCores:   true,
-	drainedOffers:  true,
-	early:          true,
-}
-
 func newAudit(fail func(string, ...any), spec *cluster.Spec, w *workload.Workload, p *policy.Sharing, tree *budget.Tree, latency workload.Span) *audit {
 	a := &audit{fail: fail, spec: spec, work: w, pol: p, tree: tree, latency: latency, nodesAt: -1 << 60, openedAt: -1 << 60,
 		jobs: make([]audited, len(w.Jobs)), down: make([]bool, len(spec.Nodes)), drained: make([]bool, len(spec.Nodes)), debug: make([]bool, len(spec.Nodes))}
@@ -191,7 +142,7 @@ func (a *audit) rateOf(n int32, milli int64, tasks int32, gpuType string) int64 
 		}
 	}
 	need := &a.work.Jobs[n].Need
-	if tasks == 0 || tolerated.elasticCores {
+	if tasks == 0 {
 		tasks = max(tasks, need.Tasks, 1)
 	}
 	return r + need.CPU*int64(tasks)*a.pol.CPUWeight/1000
@@ -263,7 +214,7 @@ func (a *audit) checkStop(x *fact.Action) {
 	if x.Reason.Code == fact.Drained {
 		return
 	}
-	if j.mark == a.ends && !(tolerated.datesAgain && x.Reason.Code == fact.DateCame) {
+	if j.mark == a.ends {
 		a.fail("at %d: job %d is stopped again (%s) though nothing was submitted and nothing ended", x.At, x.Job, x.Reason.Code)
 	}
 	if x.Reason.Code != fact.GaveWay {
@@ -289,7 +240,7 @@ func (a *audit) checkStart(x *fact.Action) {
 	if want := a.span(x.Job); !x.Unallocated && x.Until != x.At+want && !a.limited(j.leaf) {
 		a.fail("at %d: job %d is protected for %d, want %d", x.At, x.Job, x.Until-x.At, want)
 	}
-	if !x.Unallocated && !tolerated.overdraft {
+	if !x.Unallocated {
 		for node := j.leaf; node >= 0; node = a.tree.Nodes[node].Parent {
 			if b := a.tree.Nodes[node].Budget; b != nil && a.spent(node)+a.committing(node) > b.GPUTime {
 				a.fail("at %d: with job %d, node %d spends %d + %d of %d", x.At, x.Job, node, a.spent(node), a.committing(node), b.GPUTime)
@@ -310,7 +261,7 @@ func (a *audit) checkStart(x *fact.Action) {
 		if g.GPUs == 0 {
 			continue
 		}
-		if a.debug[g.Node] && !x.Unallocated && (!a.isDebug(x.Job, span) || x.Milli > a.pol.Debug.GPUs*1000) && !(tolerated.elasticDebug && x.Tasks > 0) {
+		if a.debug[g.Node] && !x.Unallocated && !a.isDebug(x.Job, span) && a.fitsBeside(x.Job) {
 			a.fail("at %d: job %d starts on node %d, kept for debug work", x.At, x.Job, g.Node)
 		}
 		for o := range a.jobs {
@@ -348,10 +299,58 @@ func (a *audit) overBy(now, date workload.Time, span workload.Span) bool {
 func (a *audit) isDebug(n int32, span workload.Span) bool {
 	need := &a.work.Jobs[n].Need
 	milli := need.TotalMilli()
-	if need.MaxTasks > 0 {
-		milli = int64(need.MinTasks) * int64(need.GPUs) * 1000
+	if need.MaxTasks > 0 { // at its largest, as far as a pool could hold it
+		tasks := need.MaxTasks
+		if most := a.mostTasks(need); tasks > most {
+			tasks = max(most, need.MinTasks)
+		}
+		milli = int64(tasks) * int64(need.GPUs) * int64(need.MilliPerGPU())
 	}
 	return span <= a.pol.Debug.MinRuntime && milli <= a.pol.Debug.GPUs*1000
+}
+
+// mostTasks is more tasks than any pool holds, or one more.
+func (a *audit) mostTasks(need *workload.Need) int32 {
+	pools := map[string]int64{}
+	var most int64
+	for i := range a.spec.Nodes {
+		n := &a.spec.Nodes[i]
+		key := n.GPUType + "|" + strings.Join(n.Partitions, ",")
+		pools[key] += int64(n.GPUs)
+		most = max(most, pools[key])
+	}
+	most = max(most, int64(a.spec.Count))
+	if need.GPUs == 0 {
+		return 1 << 20
+	}
+	return int32(most*1000/(int64(need.GPUs)*int64(need.MilliPerGPU()))) + 1
+}
+
+// fitsBeside: the nodes that are not kept for debug work, all empty, certainly hold it.
+func (a *audit) fitsBeside(n int32) bool {
+	need := &a.work.Jobs[n].Need
+	if need.CPU > 0 || need.Memory > 0 || need.Within != "" || need.Nodes != "" || need.Fractional() || need.GPUs == 0 {
+		return false
+	}
+	tasks, each := int64(max(need.Tasks, 1)), need.GPUs
+	if need.MaxTasks > 0 {
+		tasks = int64(need.MinTasks)
+	}
+	if need.Span {
+		tasks, each = int64(need.GPUs), 1
+	}
+	pools := map[string]int64{}
+	for i := range a.spec.Nodes {
+		x := &a.spec.Nodes[i]
+		if a.debug[i] || need.GPUTypes != "" && !slices.Contains(strings.Split(need.GPUTypes, "|"), x.GPUType) {
+			continue
+		}
+		key := x.GPUType + "|" + strings.Join(x.Partitions, ",")
+		if pools[key] += int64(x.GPUs / each); pools[key] >= tasks {
+			return true
+		}
+	}
+	return false
 }
 
 // tooLarge: with some nodes kept for debug work, the rest may not be enough for a job.
@@ -405,7 +404,7 @@ func (a *audit) checkGuard(x *fact.Action, victim int32) {
 		return
 	}
 	grid := x.At - x.At%a.pol.Interval
-	if a.pol.CreditCap < 0 && !(tolerated.drainedOffers && a.everDrained) && a.tree.CompareShare(v.leaf, a.usage(v.leaf, grid), a.offered(grid)) < 0 {
+	if a.pol.CreditCap < 0 && a.tree.CompareShare(v.leaf, a.usage(v.leaf, grid), a.offered(grid)) < 0 {
 		a.fail("at %d: job %d gives way to %d, but its account is below its share", x.At, victim, x.Job)
 	}
 	more := a.rateOf(x.Job, x.Milli, x.Tasks, a.typeOf(x.Place)) * (x.Until - x.At)
@@ -683,6 +682,9 @@ func (a *audit) Fact(f *fact.Fact) {
 		}
 		a.offer()
 	}
+	if a.everDrained { // what leaves a drained node leaves less to use
+		a.offer()
+	}
 }
 
 // ended: what waited for the job joins the queue now.
@@ -719,7 +721,7 @@ func (a *audit) probe(now workload.Time, e *engine.Engine) {
 				if want := a.outstanding(l.Node, x.Account.At); l.Outstanding != want {
 					a.fail("at %d: node %d has %d outstanding at %d, want %d", now, l.Node, l.Outstanding, x.Account.At, want)
 				}
-				if want := a.tree.FairShare(l.Node, a.offered(x.Account.At)); l.Fair != want && !(tolerated.drainedOffers && a.everDrained) {
+				if want := a.tree.FairShare(l.Node, a.offered(x.Account.At)); l.Fair != want {
 					a.fail("at %d: node %d has a fair share of %d at %d, want %d", now, l.Node, l.Fair, x.Account.At, want)
 				}
 			}
@@ -738,9 +740,6 @@ func (a *audit) probe(now workload.Time, e *engine.Engine) {
 // something that has a name.
 func (a *audit) checkIdle(now workload.Time, n int32) {
 	j := &a.jobs[n]
-	if tolerated.startedEarly && a.undatedAt == now {
-		return
-	}
 	need := &a.work.Jobs[n].Need
 	span := a.span(n)
 	if a.limited(j.leaf) && span > 0 && a.poor(n) {

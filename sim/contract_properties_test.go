@@ -40,9 +40,6 @@ func drawSharing(t *rapid.T) *policy.Policy {
 	s.BackOff = rapid.Bool().Draw(t, "backoff")
 	s.GraceAllocated = sec("grace", 0, 2, 7)
 	s.GraceUnallocated = sec("short grace", 0, 1, 3)
-	if tolerated.longFillGrace {
-		s.GraceUnallocated = min(s.GraceUnallocated, s.GraceAllocated)
-	}
 	s.CheckpointWait = sec("checkpoint wait", 0, 5)
 	s.OverKill = int64(rapid.SampledFrom([]int{0, 1, 4}).Draw(t, "overkill"))
 	s.OverKillGPUs = int64(rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "overkill up to"))
@@ -102,21 +99,9 @@ func drawTree(t *rapid.T, budgets bool) *budget.Tree {
 func drawShared(t *rapid.T, budgets bool) *shared {
 	x := &shared{pol: drawSharing(t), tree: drawTree(t, budgets)}
 	x.world = drawWorld(t, true)
-	if tolerated.early && budgets { // protections are cut to what a budget has left
-		x.assume.StartLatency = 0
-	}
-	if tolerated.poorDate && budgets {
-		x.pol.Sharing.Reservations.Count = 0
-	}
-	if tolerated.poolDates && x.spec.Count > 0 {
-		x.pol.Sharing.Reservations.Count = 0
-	}
 	for i := range x.work.Jobs {
 		j, a := &x.work.Jobs[i], &x.work.Actual[i]
 		j.Team = rapid.SampledFrom([]string{"x", "x", "y", "y", "z", "w"}).Draw(t, "team")
-		if tolerated.fractions {
-			j.Need.Milli = 0
-		}
 		// Some submissions on the grid of shares, the rest on the seconds between.
 		if rapid.IntRange(0, 3).Draw(t, "late") == 0 {
 			j.Submit += workload.Time(rapid.IntRange(0, 4).Draw(t, "by")) * workload.Minute
@@ -130,9 +115,6 @@ func drawShared(t *rapid.T, budgets bool) *shared {
 		}
 		c.CheckpointOnStop = rapid.IntRange(0, 3).Draw(t, "saves") == 0
 		c.NotResumable = rapid.IntRange(0, 9).Draw(t, "not resumable") == 0
-		if tolerated.upWhileLeaving && x.assume.StartLatency > 0 {
-			c.NotResumable = false
-		}
 		c.Grace = workload.Span(rapid.SampledFrom([]int{0, 0, 1, 4, 20}).Draw(t, "own grace")) * workload.Second
 		if rapid.IntRange(0, 4).Draw(t, "limited") == 0 {
 			j.Limit = workload.Span(rapid.IntRange(1, 60).Draw(t, "limit")) * workload.Second
@@ -285,9 +267,6 @@ func TestContractOrderOfEquals(t *testing.T) {
 // than everything.
 func TestContractShifts(t *testing.T) {
 	directions := rapid.SampledFrom([]int{-1, 1})
-	if tolerated.negativeClock {
-		directions = rapid.Just(1)
-	}
 	rapid.Check(t, func(rt *rapid.T) {
 		x := drawShared(rt, false)
 		a, ok := x.simulate(rt, sim.Options{})

@@ -184,7 +184,7 @@ func (r *run) nextTime() workload.Time {
 		r.fruitless = 0
 	case r.fruitless > 1: // not even a date that had come changed anything
 		return workload.Never
-	default: // failures of idle nodes are no reason to go on
+	case r.wake == workload.Never: // failures of idle nodes are no reason to go on
 		return r.wake
 	}
 	return t
@@ -216,9 +216,13 @@ func (r *run) alive() bool {
 
 // instant serves everything due now, then decides until nothing new follows.
 func (r *run) instant() error {
-	happened, before := r.now >= r.wake, r.res.Actions
+	due := r.now >= r.wake
+	happened, before := due, r.res.Actions
 	defer func() {
-		if r.fruitless++; r.res.Actions > before {
+		if due || r.alive() {
+			r.fruitless++
+		}
+		if r.res.Actions > before {
 			r.fruitless = 0
 		}
 	}()

@@ -97,8 +97,8 @@ func (d *document) setting() {
 		{"regimes", "allocated work asks for 0.75, 1.0 and 1.7 of the GPU-time there, all work for 2.5"},
 		{"window", fmt.Sprintf("days %d to %d; runs are cut at day %d", s.lab.from, s.lab.days, s.lab.days)},
 		{"`" + legacy + "`", "runs on the file with parked jobs (`--squat 0.15`), `contract` on the same jobs without"},
-		{"on signal", "trainings and sweeps save their state when asked to stop (`--checkpoint-on-stop`): all figures but one"},
-		{"plain kill", "they save it each hour and lose what came after: goodput occupancy only"},
+		{"on signal", "trainings and sweeps save their state when asked to stop (`--checkpoint-on-stop`): all other figures"},
+		{"plain kill", "they save it each hour and lose what came after: goodput occupancy and lost work only"},
 	}
 	d.table(2, rows)
 	d.say("Policies, and the SHA-256 of their files:\n\n")
@@ -171,6 +171,12 @@ func (d *document) mainRows(regime float64) []row {
 	f := figureOf("goodput")
 	rows = append(rows, row{name: "goodput occupancy, plain kill", unit: f.unit, better: 1,
 		a: s.sample(regime, hourlySquat, legacy, "goodput", s.seeds), b: s.sample(regime, hourly, contract, "goodput", s.seeds)})
+	for _, key := range []string{"lost_alloc", "lost_unalloc"} {
+		f := figureOf(key)
+		add(key, f.name+", on signal")
+		rows = append(rows, row{name: f.name + ", plain kill", unit: f.unit, better: f.better,
+			a: s.sample(regime, hourlySquat, legacy, key, s.seeds), b: s.sample(regime, hourly, contract, key, s.seeds)})
+	}
 	for _, key := range []string{"squat", "unallocated", "debug_p50", "debug_p90", "debug_p99", "debug_unstarted", "alloc_p50", "alloc_p90", "alloc_unstarted",
 		"unalloc_p50", "unalloc_p90", "unalloc_unstarted", "large_p50", "large_p90", "large_unstarted", "preempt", "thrash", "dates_made", "dates_kept", "dates_broken"} {
 		add(key, "")
@@ -181,7 +187,7 @@ func (d *document) mainRows(regime float64) []row {
 func (d *document) results() {
 	d.say("## Results\n\n")
 	s := d.s
-	p := picture{name: "main", title: "legacy-priority and contract by regime", mark: -1, xTitle: "regime", series: []string{legacy, contract}}
+	p := picture{name: "main", title: "legacy-priority and contract, by regime", mark: -1, xTitle: "regime", series: []string{legacy, contract}}
 	for _, r := range regimes {
 		p.xs = append(p.xs, regimeName(r))
 	}
@@ -266,7 +272,7 @@ func (d *document) reservations() {
 	s := d.s
 	d.say("## What reservations bring and cost\n\n")
 	d.say("`contract` with its dates for jobs of more than 64 GPUs, and with `reservations: none`.\n\n")
-	p := picture{name: "reservations", title: "with and without reservations, by regime", mark: -1, xTitle: "regime", series: []string{"reservations", "none"}}
+	p := picture{name: "reservations", title: "contract with and without reservations, by regime", mark: -1, xTitle: "regime", series: []string{"reservations", "none"}}
 	for _, r := range regimes {
 		p.xs = append(p.xs, regimeName(r))
 	}
@@ -343,12 +349,13 @@ func (d *document) seedTable(regime float64) {
 	for seed := 1; seed <= s.seeds; seed++ {
 		cells := []string{strconv.Itoa(seed)}
 		for _, key := range keys {
-			v := s.run(regime, seed, onSignal, contract).value(key)
+			r := s.run(regime, seed, onSignal, contract)
+			v := r.value(key)
 			if !v.ok {
 				cells = append(cells, "-")
 				continue
 			}
-			cells = append(cells, bounded(v.bound)+figureOf(key).text(v.v))
+			cells = append(cells, bounded(v.bound && r.counts(key))+figureOf(key).text(v.v))
 		}
 		rows = append(rows, cells)
 	}
@@ -416,7 +423,7 @@ func (d *document) claims(part string) {
 		if c.part != part {
 			continue
 		}
-		text := c.text
+		text := d.s.fill(c.text)
 		if c.holds != nil && !c.holds(d.s) {
 			text += " **(Not borne out by the figures of this run.)**"
 		}
@@ -425,7 +432,7 @@ func (d *document) claims(part string) {
 	if len(items) == 0 {
 		return
 	}
-	if slices.Contains([]string{"summary", "results", "who", "reservations", "published"}, part) {
+	if slices.Contains([]string{"summary", "results", "goals", "who", "published"}, part) {
 		for _, t := range items {
 			d.say("- %s\n", strings.ReplaceAll(wrap(t), "\n", "\n  "))
 		}

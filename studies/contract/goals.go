@@ -150,6 +150,21 @@ func verdict(g *goal, v view) string {
 	return "**not met**"
 }
 
+// tally counts the goals that something is wanted of, and those that the shipped policy meets.
+func (s *study) tally() (wanted, met int) {
+	for i := range goals {
+		for j, r := range regimes {
+			if g := &goals[i].goals[j]; g.met != nil {
+				wanted++
+				if g.met(view{s, r, contract}) {
+					met++
+				}
+			}
+		}
+	}
+	return wanted, met
+}
+
 func (d *document) goals() {
 	d.say("## Goals\n\n%s\n\n", wrap(goalsText))
 	rows := [][]string{{"", "regime", "wanted", "came out", ""}}

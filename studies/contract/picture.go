@@ -24,18 +24,26 @@ type panel struct {
 	data [][]sample
 }
 
+// title is the figure's name, if it fits.
+func (n *panel) title() string {
+	if n.fig.key == "preempt" {
+		return "preemptions per 1,000 GPU-h"
+	}
+	return n.fig.name
+}
+
 var seriesColors = []string{"#1f6fb4", "#d9660d", "#5b8c2a", "#8a4fbf"}
 
 const (
 	panelWidth, panelHeight = 235, 150
-	left, top, gap          = 52, 60, 0
+	left, top               = 52, 60
 	inkColor, lightColor    = "#333", "#ddd"
 )
 
 // svg draws dots for seeds and lines for their means.
 func (p *picture) svg() string {
 	var b strings.Builder
-	width, height := panelWidth*len(p.panels)+gap, top+panelHeight+44
+	width, height := panelWidth*len(p.panels), top+panelHeight+44
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="system-ui, sans-serif" font-size="11" fill="%s" role="img">`+"\n", width, height, width, height, inkColor)
 	fmt.Fprintf(&b, "<title>%s</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n", html.EscapeString(p.title))
 	fmt.Fprintf(&b, `<text x="8" y="18" font-size="13" font-weight="600">%s</text>`+"\n", html.EscapeString(p.title))
@@ -58,7 +66,7 @@ func (p *picture) draw(b *strings.Builder, n *panel, at int) {
 	step := (x1 - x0) / float64(len(p.xs))
 	px := func(i int) float64 { return x0 + step*(float64(i)+.5) }
 	py := func(v float64) float64 { return y0 + (y1-y0)*y.at(v) }
-	fmt.Fprintf(b, `<text x="%d" y="46" font-weight="600">%s</text>`+"\n", at+8, html.EscapeString(n.fig.name))
+	fmt.Fprintf(b, `<text x="%d" y="46" font-weight="600">%s</text>`+"\n", at+8, html.EscapeString(n.title()))
 	if p.mark >= 0 {
 		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="#f3f0e6"/>`+"\n", px(p.mark)-step/2, y1, step, y0-y1)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/escala-sched/escala/metrics"
 )
@@ -22,9 +23,10 @@ func (s *study) sample(regime float64, file, policy, key string, seeds int) samp
 	var out sample
 	absent := 0
 	for seed := 1; seed <= min(seeds, s.seeds); seed++ {
-		v := s.run(regime, seed, file, policy).value(key)
+		r := s.run(regime, seed, file, policy)
+		v := r.value(key)
 		out.values = append(out.values, v.v)
-		out.bound = out.bound || v.bound
+		out.bound = out.bound || v.bound && r.counts(key)
 		if !v.ok {
 			absent++
 		}
@@ -35,6 +37,16 @@ func (s *study) sample(regime float64, file, policy, key string, seeds int) samp
 
 func (s *study) run(regime float64, seed int, file, policy string) *run {
 	return &s.runs[s.index[runKey{regime, seed, file, policy}]]
+}
+
+// few is the part of jobs that never started up to which a percentile is printed as exact.
+const few = 1. / 200
+
+// counts tells whether so many jobs of a percentile's class never started that it is
+// to be marked as a lower bound.
+func (r *run) counts(key string) bool {
+	class, _, _ := strings.Cut(key, "_")
+	return r.value(class+"_unstarted").v >= few
 }
 
 func (x sample) mean() float64 {
@@ -160,4 +172,19 @@ func (s *study) common(regime float64, fileA, policyA, fileB, policyB string) (a
 		a.values, b.values = append(a.values, gotX/owed), append(b.values, gotY/owed)
 	}
 	return a, b
+}
+
+// correlation is Pearson's.
+func correlation(x, y []float64) float64 {
+	mx, my := sample{values: x}.mean(), sample{values: y}.mean()
+	var xy, xx, yy float64
+	for i := range x {
+		xy += (x[i] - mx) * (y[i] - my)
+		xx += (x[i] - mx) * (x[i] - mx)
+		yy += (y[i] - my) * (y[i] - my)
+	}
+	if xx == 0 || yy == 0 {
+		return 0
+	}
+	return xy / math.Sqrt(xx*yy)
 }

@@ -50,6 +50,23 @@ func TestTiny(t *testing.T) {
 	}
 }
 
+// TestRepeatable: the same seed gives the same figures, whatever ran before.
+func TestRepeatable(t *testing.T) {
+	s := &study{lab: tinyLab, seeds: 2}
+	var lines []string
+	for range 2 {
+		var once study
+		u := unit{1.7, 1, onSignal, []string{noReservations, contract}}
+		if err := s.unit(context.Background(), &u, func(r run) { once.runs = append(once.runs, r) }); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, once.csv())
+	}
+	if lines[0] != lines[1] {
+		t.Errorf("%s\n%s", lines[0], lines[1])
+	}
+}
+
 func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -1,7 +1,6 @@
 package main
 
-// The words of the document that are not figures. What figures can bear out is a
-// claim with a test; the document marks those that they do not.
+// The words of the document that are not about its figures; those are in claims.go.
 
 const intro = "What does a lab gain that replaces priorities which anybody may claim by budgets and contracts? " +
 	"Two shipped [policies](../policies.md) schedule the same made-up [lab](../lab.md): `legacy-priority`, with priorities, " +
@@ -13,9 +12,11 @@ const reading = `**Reading the tables.** "12.3 [11.0, 13.5]" is a mean over seed
 Differences are paired by seed ([metrics](../metrics.md#comparing-policies)). All figures are those of
 [metrics](../metrics.md); waits are to the first start. A percentile is that of one seed, and then the mean over
 seeds: one bad seed shows in it. A job that was withdrawn before it started, or still waits when the run is
-cut, enters with its wait so far; ≥ marks a mean in which the percentile of some seed is such a lower bound.
+cut, enters with its wait so far. ≥ marks a mean in which the percentile of some seed may be such a lower bound
+and at least one in 200 of the jobs never started; fewer could not move it by more than half a percentile.
 Differences of bounds are not marked. *Never started* counts both. *Evicted twice* counts stops of allocated
-work within 3 h of the job's last one.`
+work within 3 h of the job's last one. Plain text after the tables is checked against the figures when the
+page is written, and says so where they do not bear it out.`
 
 const goalsText = "They were set before the study ran. Means over seeds are judged, unless it says each seed; where two figures " +
 	"stand together both have to do. A date is kept where the job starts by the first date it was promised; of the others " +
@@ -45,10 +46,3 @@ const weak = `- **One lab, made up.** No trace of such a lab is public. Sizes, d
 - **Owed depends on the policy,** since what waits is demand. The larger owed of both policies as the one denominator is
   given beside it, and judges alike.
 - **Knobs** were turned one at a time over three seeds, with plain checkpoints on signal. Two turned together may do something else.`
-
-// claim is a sentence about the figures. holds tells whether they bear it out; nil
-// where that is not a matter of figures.
-type claim struct {
-	part, text string
-	holds      func(*study) bool
-}
