@@ -86,6 +86,11 @@ func (e *Engine) giveDate(d *decision, c *class, shape *place.Shape, n int32, sp
 		if !e.dateLeft(shape, k, pool) {
 			continue
 		}
+		if s.priced() {
+			if _, ok := e.pays(d, c, n, pool); !ok {
+				continue
+			}
+		}
 		if x, ok := e.certain(d, shape, k, &w); ok && x.at < best.at {
 			best = x
 		}
@@ -333,11 +338,11 @@ func (e *Engine) lacking() (milli int64) {
 
 // roomBesideDates tells, on a cluster without nodes, whether a start leaves what is
 // reserved for others certain. What is sure to be gone by a date does.
-func (e *Engine) roomBesideDates(d *decision, pool int32, c *class, n int32, span workload.Span, fill bool) bool {
+func (e *Engine) roomBesideDates(d *decision, pool int32, c *class, n int32, span, wait workload.Span) bool {
 	s := e.sharing
 	for i := range s.dates {
 		x := &s.dates[i]
-		if x.pool != pool || x.job == n || e.overBy(d, x.at, s.safeFor(c, span), s.leaveTime()) {
+		if x.pool != pool || x.job == n || e.overBy(d, x.at, s.safeFor(c, span), wait) {
 			continue
 		}
 		w := claimant{job: x.job, leaf: s.jobs[x.job].leaf, milli: x.milli, dated: true}
@@ -430,7 +435,7 @@ func (e *Engine) fire(d *decision, x *date) bool {
 	s := e.sharing
 	c := &e.classes[e.jobs[x.job].class]
 	shape := smallest(c.shape)
-	span, ok := e.pays(d, c, x.job)
+	span, ok := e.pays(d, c, x.job, x.pool)
 	if !ok {
 		d.actions = append(d.actions, fact.Action{Do: fact.Release, Job: x.job, For: none, At: d.now, Reason: c.reason})
 		d.again = true

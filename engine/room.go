@@ -22,7 +22,7 @@ type option struct {
 // makeRoom looks for work that has to stop so that a job fits, decides the stops
 // and holds the place. Unallocated work goes first: allocated is looked at only
 // where that is not enough. It refuses by counting before it searches.
-func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, span workload.Span, allocated bool) bool {
+func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, span workload.Span, allocated, beside bool) bool {
 	s := e.sharing
 	wait := s.leaveTime()
 	bars := e.barredBy(d, c, n, span, wait)
@@ -36,7 +36,20 @@ func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, sp
 	w := claimant{job: n, leaf: c.leaf, milli: shape.Milli}
 	s.killed = false
 	e.keepOff(d, c, n, span, wait)
+	if beside {
+		e.keepOffDebug()
+	}
 	for k, pool := range shape.Pools {
+		if s.priced() {
+			ok := true
+			if span, ok = e.pays(d, c, n, pool); !ok {
+				continue
+			}
+			e.keepOff(d, c, n, span, wait)
+			if beside {
+				e.keepOffDebug()
+			}
+		}
 		w.more = area(e.rateOf(n, shape.Milli, pool, 0), span)
 		s.mayAt++
 		base := s.loose.of(pool, c.known.debug)
@@ -50,20 +63,11 @@ func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, sp
 			continue
 		}
 		e.victimSets++
-		if s.nDebug > 0 && s.isDebug(c) && !e.layout.Counted() && shape.Cut(k).GPUs < e.layout.Pools[pool].MaxGPUs {
-			// Small debug jobs leave the debug nodes whole for those that need a node.
-			was := len(s.bars)
-			e.keepOffDebug()
-			if e.clear(d, c, shape, k, &w, span, allocated) {
-				return true
-			}
-			s.bars = s.bars[:was]
-		}
 		if e.clear(d, c, shape, k, &w, span, allocated) {
 			return true
 		}
 	}
-	if !allocated && !s.killed {
+	if !allocated && !beside && !s.killed {
 		c.known.noRoom, c.known.noRoomBars = e.roomVersion(shape), bars
 	}
 	return false
@@ -462,7 +466,7 @@ func (e *Engine) everybody(w *claimant, pool int32, allocated bool, now workload
 // clearCount makes room on a cluster without nodes.
 func (e *Engine) clearCount(d *decision, c *class, shape *place.Shape, w *claimant, span workload.Span, allocated bool) ([]victim, bool) {
 	s := e.sharing
-	if !e.roomBesideDates(d, shape.Pools[0], c, w.job, span, false) {
+	if !e.roomBesideDates(d, shape.Pools[0], c, w.job, span, s.leaveTime()) {
 		return nil, false
 	}
 	cand := e.everybody(w, shape.Pools[0], allocated, d.now)

@@ -83,7 +83,7 @@ func (s *sharing) tick(now workload.Time) {
 	}
 	if s.accounts != nil {
 		if now >= s.moneyAt {
-			s.pending.all, s.pending.swaps = true, true
+			s.pending.all = true
 		}
 		s.moneyAt = workload.Never
 		for l := range s.leaves[:s.outside] {
@@ -338,7 +338,7 @@ const (
 func (e *Engine) tryWork(d *decision, ci, n int32) outcome {
 	s := e.sharing
 	c := &e.classes[ci]
-	span, ok := e.pays(d, c, n)
+	span, ok := e.paysSomewhere(d, c, n)
 	if !ok {
 		return refusedNow
 	}
@@ -353,26 +353,35 @@ func (e *Engine) tryWork(d *decision, ci, n int32) outcome {
 		// Within a pass what is free only becomes less.
 		c.known.noFree, c.known.noFreeBars = s.stamp, bars
 	}
-	if e.makeRoom(d, c, shape, n, span, false) {
+	swaps := s.present.swaps || c.fresh
+	// Small debug jobs leave the debug nodes whole for those that need a node.
+	if s.nDebug > 0 && s.isDebug(c) && e.smaller(shape) &&
+		(e.makeRoom(d, c, shape, n, span, false, true) || swaps && e.makeRoom(d, c, shape, n, span, true, true)) {
 		return madeRoom
 	}
-	if (s.present.swaps || c.fresh) && e.makeRoom(d, c, shape, n, span, true) {
+	if e.makeRoom(d, c, shape, n, span, false, false) || swaps && e.makeRoom(d, c, shape, n, span, true, false) {
 		return madeRoom
 	}
 	e.giveDate(d, c, shape, n, span)
 	return refusedNow
 }
 
+// smaller tells whether a shape leaves some of each node for others.
+func (e *Engine) smaller(shape *place.Shape) bool {
+	for k, p := range shape.Pools {
+		if shape.Cut(k).GPUs >= e.layout.Pools[p].MaxGPUs {
+			return false
+		}
+	}
+	return !e.layout.Counted()
+}
+
 // pays asks the hard budgets; false if the job has to wait, or may run unallocated
 // only. span is the protection that they pay for.
-func (e *Engine) pays(d *decision, c *class, n int32) (span workload.Span, ok bool) {
+func (e *Engine) pays(d *decision, c *class, n, pool int32) (span workload.Span, ok bool) {
 	s := e.sharing
 	if s.accounts == nil || c.leaf == s.outside {
 		return c.span, true
-	}
-	pool := int32(0)
-	if len(c.shape.Pools) > 0 {
-		pool = c.shape.Pools[0]
 	}
 	a := s.accounts.Ask(c.leaf, d.now, e.rateOf(n, c.shape.Milli, pool, 0), c.span)
 	if a.OK {
@@ -388,6 +397,19 @@ func (e *Engine) pays(d *decision, c *class, n int32) (span workload.Span, ok bo
 	}
 	return 0, false
 }
+
+// paysSomewhere asks for one pool after the other: GPU types may weigh differently.
+func (e *Engine) paysSomewhere(d *decision, c *class, n int32) (span workload.Span, ok bool) {
+	for _, pool := range c.shape.Pools {
+		if span, ok = e.pays(d, c, n, pool); ok || len(e.sharing.pol.GPUWeights) == 0 {
+			break
+		}
+	}
+	return span, ok
+}
+
+// priced tells whether what a start costs a hard budget depends on the pool.
+func (s *sharing) priced() bool { return s.accounts != nil && len(s.pol.GPUWeights) > 0 }
 
 // paysAll tells whether hard budgets pay for a size of an elastic job in full.
 func (e *Engine) paysAll(d *decision, c *class, n, tasks int32) bool {
@@ -424,8 +446,17 @@ func (e *Engine) placeSized(d *decision, c *class, n, tasks int32, span workload
 		if !e.placer.MayFit(f, c.shape, k) {
 			continue
 		}
+		if s.priced() && !fill {
+			was := span
+			ok := true
+			if span, ok = e.pays(d, c, n, pool); !ok {
+				span = was
+				continue
+			}
+			e.keepOff(d, c, n, span, 0)
+		}
 		if e.layout.Counted() {
-			if f.Milli() < c.shape.Milli || !e.roomBesideDates(d, pool, c, n, span, fill) {
+			if f.Milli() < c.shape.Milli || !e.roomBesideDates(d, pool, c, n, span, 0) {
 				continue
 			}
 			e.startShared(d, c, n, pool, len(d.arena), tasks, span, fill)

@@ -553,6 +553,11 @@ func (a *audit) spent(node int32) (sum int64) {
 				sum += j.rate * j.span
 			}
 		}
+		// A place that is held is paid for.
+		if j := &a.jobs[n]; j.hold != nil && j.leaf >= 0 && a.tree.Below(j.leaf, node) {
+			h := j.hold
+			sum += a.rateOf(int32(n), h.Milli, h.Tasks, a.typeOf(h.Place)) * (h.Until - h.At)
+		}
 	}
 	return sum
 }
@@ -560,7 +565,7 @@ func (a *audit) spent(node int32) (sum int64) {
 // committing is what the starts of the present decision commit.
 func (a *audit) committing(node int32) (sum int64) {
 	for i := range a.pending {
-		if x := &a.pending[i]; x.Do == fact.Start && !x.Unallocated && a.jobs[x.Job].leaf >= 0 && a.tree.Below(a.jobs[x.Job].leaf, node) {
+		if x := &a.pending[i]; x.Do == fact.Start && !x.Unallocated && a.jobs[x.Job].hold == nil && a.jobs[x.Job].leaf >= 0 && a.tree.Below(a.jobs[x.Job].leaf, node) {
 			sum += a.rateOf(x.Job, x.Milli, x.Tasks, a.typeOf(x.Place)) * (x.Until - x.At)
 		}
 	}
@@ -727,7 +732,8 @@ func (a *audit) probe(now workload.Time, e *engine.Engine) {
 			}
 		}
 		if j.waits && e.Fits(int32(n)) {
-			a.checkIdle(now, int32(n))
+			why, _ := e.Why(int32(n))
+			a.checkIdle(now, int32(n), why)
 		}
 		if j.waits && now > j.promised && !j.excused && !a.poor(int32(n)) {
 			a.fail("at %d: job %d waits, but was promised %d", now, n, j.promised)
@@ -738,7 +744,7 @@ func (a *audit) probe(now workload.Time, e *engine.Engine) {
 
 // checkIdle: a waiting job that would fit, were it alone, must be kept from the GPUs by
 // something that has a name.
-func (a *audit) checkIdle(now workload.Time, n int32) {
+func (a *audit) checkIdle(now workload.Time, n int32, why fact.Reason) {
 	j := &a.jobs[n]
 	need := &a.work.Jobs[n].Need
 	span := a.span(n)
@@ -767,7 +773,7 @@ func (a *audit) checkIdle(now workload.Time, n int32) {
 		return // not worth a naive placement of its own
 	}
 	if !some || a.fits(need, barred) {
-		a.fail("at %d: job %d (%s, team %s, protected for %d) waits though it fits", now, n, need, a.work.Jobs[n].Team, span)
+		a.fail("at %d: job %d (%s, team %s, protected for %d) waits though it fits: %+v", now, n, need, a.work.Jobs[n].Team, span, why)
 	}
 }
 

@@ -671,6 +671,18 @@ func (r *run) close() {
 		}
 	}
 	r.res.End = max(r.res.End, r.now)
+	if p := r.o.Policy.Sharing; p != nil {
+		hopeless := 0
+		for i := range r.jobs {
+			if c := r.fill.Fill(r.jobs[i].Contract); c.HasMinRuntime && c.MinRuntime > 0 && !c.CheckpointOnStop &&
+				min(c.MinRuntime, p.MinRuntimeCap) < c.RestartCost+c.CheckpointInterval {
+				hopeless++
+			}
+		}
+		if hopeless > 0 {
+			r.res.Notes = append(r.res.Notes, fmt.Sprintf("%d of %d jobs are protected for less time than a restart and a checkpoint take: stopped at the end of it they have got no further", hopeless, len(r.jobs)))
+		}
+	}
 	if m := r.o.Policy.Estimates.Model; m == policy.EstimateGiven || m == policy.EstimateLimit {
 		none := 0
 		for i := range r.jobs {
