@@ -19,6 +19,9 @@ func (s *sharing) began(e *Engine, a *fact.Action, claimed bool) {
 		node := j.grants[i].Node
 		s.onNode[node] = append(s.onNode[node], n)
 	}
+	if j.spec.Limit > 0 {
+		s.limits++
+	}
 	if a.Unallocated {
 		return
 	}
@@ -161,6 +164,9 @@ func (s *sharing) gone(e *Engine, n int32, at workload.Time) {
 		on := s.onNode[node]
 		k := slices.Index(on, n)
 		s.onNode[node] = append(on[:k], on[k+1:]...)
+	}
+	if j.spec.Limit > 0 {
+		s.limits--
 	}
 	c.until, c.deadline = unset, 0
 	s.pending.all = true

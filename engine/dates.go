@@ -8,6 +8,7 @@ import (
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/place"
+	"github.com/escala-sched/escala/policy"
 	"github.com/escala-sched/escala/workload"
 )
 
@@ -145,6 +146,22 @@ func (e *Engine) readyAt(d *decision, w *claimant, v int32) (at workload.Time, g
 	return at, -1
 }
 
+// couldRestOn is the allocated work that a date of the claimant's leaf could rest on,
+// where no run has a hard limit, in milli-GPU: a bound by counting.
+func (e *Engine) couldRestOn(w *claimant) int64 {
+	s := e.sharing
+	l := &s.leaves[w.leaf]
+	if l.couldAt != s.stamp {
+		l.couldAt, l.could = s.stamp, s.held[w.leaf]
+		for o := range s.leaves[:s.outside] {
+			if int32(o) != w.leaf && s.tree.Nodes[o].Leaf() && s.held[o] > 0 && e.guard(w, int32(o)) {
+				l.could += s.held[o]
+			}
+		}
+	}
+	return l.could
+}
+
 // release is GPUs of a node that are certain from a time on.
 type release struct {
 	at    workload.Time
@@ -208,6 +225,9 @@ func (e *Engine) certain(d *decision, shape *place.Shape, k int, w *claimant) (d
 		return date{}, false
 	}
 	s := e.sharing
+	if s.limits == 0 && !s.brute && s.pol.Guard == policy.GuardWindow && s.loose.all[pool].Milli()+e.couldRestOn(w) < shape.Milli {
+		return date{}, false
+	}
 	cut := shape.Cut(k)
 	f := e.frees[pool]
 	nodes := e.layout.Pools[pool].Nodes

@@ -305,6 +305,9 @@ func (e *Engine) clearNode(d *decision, shape *place.Shape, k int, w *claimant, 
 		for at := base.NextWith(free, 0); at >= 0; at = base.NextWith(free, at+1) {
 			node := e.layout.Pools[pool].Nodes[at]
 			cand, within := e.candidatesOn(w, node, base.Mask(at), s.barOn[node], allocated, d.now)
+			if bestNode != none && dearer(cand, within, g, &best) {
+				continue
+			}
 			if cost, chosen, ok := e.cheapest(cand, within, g, limit); ok && (bestNode == none || cost.less(&best)) {
 				best, bestNode = cost, node
 				set = append(set[:0], chosen...)
@@ -401,6 +404,18 @@ func (e *Engine) cheapest(cand []victim, within uint64, g int32, limit int64) (b
 	if freeOf(0) >= g {
 		return setCost{}, nil, true
 	}
+	if count(within) == g { // all of it is needed: nobody there can stay
+		var milli int64
+		for i := range cand {
+			best.add(&cand[i])
+			milli += e.jobs[cand[i].job].milli
+		}
+		if milli > limit {
+			e.sharing.killed = true
+			return best, nil, false
+		}
+		return best, slices.Clone(cand), true
+	}
 	bestSet := uint32(0)
 search:
 	for set := uint32(1); set <= all; set++ {
@@ -433,6 +448,24 @@ search:
 		chosen = append(chosen, cand[bits.TrailingZeros32(m)])
 	}
 	return best, chosen, ok
+}
+
+// dearer tells whether every set of candidates that makes room costs more than one
+// that is known: it has one of them at least.
+func dearer(cand []victim, within uint64, g int32, best *setCost) bool {
+	for i := range cand {
+		within &^= cand[i].gpus
+	}
+	if count(within) >= g {
+		return false
+	}
+	for i := range cand {
+		v := &cand[i]
+		if v.key < best.allocated || v.key == best.allocated && (int64(v.last) < best.final || int64(v.last) == best.final && v.lost <= best.lost) {
+			return false
+		}
+	}
+	return true
 }
 
 // sortPriced puts those who go first in front.

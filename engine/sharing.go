@@ -48,6 +48,8 @@ type sharing struct {
 	// and ends of jobs.
 	nextEvict workload.Time
 	events    int64
+	// limits counts runs with a hard limit.
+	limits int
 	// limited: nextEvict lies ahead.
 	limited bool
 	// waitingWork counts waiting jobs that would be charged.
@@ -100,6 +102,9 @@ type leaf struct {
 	opens  []int32
 	have   int64
 	haveAt uint64
+	// could is what a date of it might rest on, allocated work, at the stamp.
+	could   int64
+	couldAt uint64
 }
 
 // group is the classes of a leaf that ask for the same shape.
