@@ -30,6 +30,9 @@ func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, sp
 		if d.now < e.jobs[n].since+s.pol.EvictAfter || !e.mightFree(c.leaf, shape, c.known.debug) {
 			return false
 		}
+		if !beside && e.failedFor(d, c) {
+			return false
+		}
 	} else if e.roomless(d, c, shape) {
 		return false
 	}
@@ -67,11 +70,28 @@ func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, sp
 			return true
 		}
 	}
+	if allocated && !beside && !s.priced() {
+		g := s.groupOf(c)
+		g.failed, g.failedBars, g.failedMore = s.stamp, bars, c.span
+	}
 	if !allocated && !beside && !s.killed {
 		c.known.noRoom, c.known.noRoomBars = e.roomVersion(shape), bars
 	}
 	return false
 }
+
+// failedFor remembers within a decision that stopping allocated work would not help
+// one of the class's group that asked for no more.
+func (e *Engine) failedFor(d *decision, c *class) bool {
+	s := e.sharing
+	g := s.groupOf(c)
+	if g.failed != s.stamp || c.span < g.failedMore || s.brute {
+		return false
+	}
+	return g.failedBars == 0 || e.barredBy(d, c, c.cur, c.span, s.leaveTime())&g.failedBars == g.failedBars
+}
+
+func (s *sharing) groupOf(c *class) *group { return &s.leaves[c.leaf].work[c.group] }
 
 // leaveTime is how long those who are stopped, or leave already, may take to go.
 func (s *sharing) leaveTime() workload.Span {

@@ -45,11 +45,13 @@ func (s *sharing) list(c *class) *[]int32 {
 	l := &s.leaves[c.leaf]
 	for i := range l.work {
 		if l.work[i].known == c.known {
+			c.group = int32(i)
 			return &l.work[i].classes
 		}
 	}
 	l.work = append(l.work, group{known: c.known})
-	return &l.work[len(l.work)-1].classes
+	c.group = int32(len(l.work) - 1)
+	return &l.work[c.group].classes
 }
 
 // queued takes in that a job joined its class; true if that can change anything.
@@ -195,8 +197,7 @@ func (e *Engine) walkWork(d *decision, standing budget.Standing) bool {
 	w.begin()
 	some := false
 	add := func(l int32, ci int32) {
-		c := &e.classes[ci]
-		if e.worthTrying(d, c) || s.brute {
+		if c := &e.classes[ci]; e.worthTrying(d, c) || s.brute {
 			w.add(l, ci)
 			some = true
 			if k := c.known; k.inWalk != s.walks {
@@ -315,7 +316,7 @@ func (e *Engine) worthTrying(d *decision, c *class) bool {
 	switch {
 	case k.free && (k.noFree != s.stamp || k.noFreeBars != 0), k.room && !e.roomless(d, c, k.shape):
 		return true
-	case (s.present.swaps || c.fresh) && k.swapped && e.mightFree(c.leaf, k.shape, k.debug):
+	case (s.present.swaps || c.fresh) && k.swapped && e.mightFree(c.leaf, k.shape, k.debug) && !e.failedFor(d, c):
 		return true
 	}
 	if s.mayDate(e, c) {

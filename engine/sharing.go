@@ -111,6 +111,11 @@ type leaf struct {
 type group struct {
 	known   *knownShape
 	classes []int32
+	// failed is the stamp of a search for allocated work to stop that found nothing, for
+	// a protection of failedMore and kept off by failedBars: who is protected as long, and
+	// is kept off by as many, finds nothing either.
+	failed, failedBars uint64
+	failedMore         workload.Span
 }
 
 // looked is what would be free of a pool if some work went: all says it of all nodes,

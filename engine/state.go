@@ -91,6 +91,8 @@ type class struct {
 	reason fact.Reason
 	// leaf, span and fill: see classKey. inLeaf is its place in the leaf's list.
 	leaf, inLeaf int32
+	// group is the place of its group in the leaf's list.
+	group int32
 	// self is the class's own number; fresh: it had no waiting jobs at the last decision.
 	self  int32
 	span  workload.Span
