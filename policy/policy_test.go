@@ -194,7 +194,7 @@ func TestResolve(t *testing.T) {
 		}
 	}
 	for ref, want := range map[string]string{
-		"esy":            `no policy "esy" is shipped; did you mean easy? want the path of a .yaml file or one of conservative, contract, easy, `,
+		"esy":            `no policy "esy" is shipped; did you mean easy? want the path of a .yaml file or one of conservative, contract, contract-no-dates, easy, `,
 		"tetris":         `no policy "tetris" is shipped; want the path`,
 		"sjf@helio":      `policy "sjf@helio": "helio" is no estimates model; did you mean helios? want given, perfect, limit or helios`,
 		"no/such.yaml":   `policy: open no/such.yaml`,

@@ -412,7 +412,12 @@ func (a *audit) checkGuard(x *fact.Action, victim int32) {
 		more = a.rateOf(x.Job, x.Milli, x.Tasks, "") * (x.Until - x.At)
 	}
 	mine := (a.usage(p, grid) + more) / 1000 * a.pol.Hysteresis
-	if budget.CompareRatio(mine, a.tree.Nodes[p].Share, a.usage(q, grid), a.tree.Nodes[q].Share) > 0 {
+	// Starts of this instant count once they are committed, which nothing here tells from
+	// those of the same decision: either is right.
+	most := (a.usage(p, grid) + a.starting(p, grid) + more) / 1000 * a.pol.Hysteresis
+	if budget.CompareRatio(mine, a.tree.Nodes[p].Share, a.usage(q, grid)+a.starting(q, grid), a.tree.Nodes[q].Share) > 0 &&
+		budget.CompareRatio(most, a.tree.Nodes[p].Share, a.usage(q, grid)+a.starting(q, grid), a.tree.Nodes[q].Share) > 0 &&
+		budget.CompareRatio(mine, a.tree.Nodes[p].Share, a.usage(q, grid), a.tree.Nodes[q].Share) > 0 {
 		a.fail("at %d: job %d gives way to %d, whose account %d would have %d of share %d, %d has %d of share %d", x.At, victim, x.Job,
 			p, mine, a.tree.Nodes[p].Share, q, a.usage(q, grid), a.tree.Nodes[q].Share)
 	}
@@ -557,6 +562,16 @@ func (a *audit) spent(node int32) (sum int64) {
 		if j := &a.jobs[n]; j.hold != nil && j.leaf >= 0 && a.tree.Below(j.leaf, node) {
 			h := j.hold
 			sum += a.rateOf(int32(n), h.Milli, h.Tasks, a.typeOf(h.Place)) * (h.Until - h.At)
+		}
+	}
+	return sum
+}
+
+// starting is what the starts that are not true yet will add to the usage of a node.
+func (a *audit) starting(node int32, grid workload.Time) (sum int64) {
+	for i := range a.pending {
+		if x := &a.pending[i]; x.Do == fact.Start && !x.Unallocated && a.jobs[x.Job].leaf >= 0 && a.tree.Below(a.jobs[x.Job].leaf, node) {
+			sum += a.rateOf(x.Job, x.Milli, x.Tasks, a.typeOf(x.Place)) * (x.Until - grid)
 		}
 	}
 	return sum
