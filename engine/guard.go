@@ -86,7 +86,7 @@ func (e *Engine) loses(w *claimant, v int32) bool {
 	if s.jobs[v].leaf != w.leaf {
 		return true
 	}
-	if w.dated && e.jobs[v].milli < w.milli && e.jobs[v].spec.Priority <= e.jobs[w.job].spec.Priority {
+	if w.dated && e.jobs[v].milli < w.milli && (!s.pol.InTeam || e.jobs[v].spec.Priority <= e.jobs[w.job].spec.Priority) {
 		return true
 	}
 	return s.pol.InTeam && e.jobs[v].spec.Priority < e.jobs[w.job].spec.Priority
