@@ -74,14 +74,18 @@ func (l *Ledger) Ahead(leaf int32, at workload.Time) (level, limit int64) {
 // Standing returns the class of a leaf, whose usage is compared with its product
 // share of what the window has offered. Until something was offered, no leaf is
 // below its share: all are served.
-func (l *Ledger) Standing(leaf int32, at workload.Time) Standing {
+func (l *Ledger) Standing(leaf int32, at workload.Time) Standing { return l.StandingWith(leaf, at, 0) }
+
+// StandingWith returns the class that a leaf would have if so many milli-GPU more ran
+// and were charged now: what starts in a decision counts in it.
+func (l *Ledger) StandingWith(leaf int32, at workload.Time, more int64) Standing {
 	if l.tree.CompareShare(leaf, l.Usage(leaf, at), l.Offered(at)) >= 0 {
 		return Served
 	}
 	if !l.credit.capped {
 		return Entitled
 	}
-	if level, limit := l.Ahead(leaf, at); level >= limit && l.Rate(leaf) >= l.credit.leaves[leaf].fair {
+	if level, limit := l.Ahead(leaf, at); level >= limit && l.Rate(leaf)+more >= l.credit.leaves[leaf].fair {
 		return Spent
 	}
 	return Entitled

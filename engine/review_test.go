@@ -197,3 +197,68 @@ func TestReviewDatesPreferUnallocatedWork(t *testing.T) {
 		t.Errorf("allocated work goes before unallocated: %q", did)
 	}
 }
+
+// Who runs on reserved GPUs makes no room by going: it is another who has to.
+func TestReviewVictimsOnReservedGPUs(t *testing.T) {
+	w := newLab(t, cluster.Uniform("c", 2, 1), contract)
+	w.budgets(twoTeams)
+	part := func(team string, milli int32, minutes int64) int32 {
+		return w.askJob(workload.Job{Team: team, Need: workload.Need{GPUs: 1, Milli: milli}}, minutes)
+	}
+	part("y", 600, 600)
+	part("y", 600, 60)
+	w.want(w.decide(), "start 0", "start 1")
+	part("y", 300, 0)
+	part("y", 300, 0)
+	w.want(w.decide(), "start 2", "start 3")
+	w.ask("x", 1, 60) // its date is on the second node
+	w.want(w.decide(), "reserve 4")
+	part("x", 300, 600)
+	w.want(w.decide(), "stop 2", "hold 5")
+}
+
+// A run that is told to leave a drained node is not gone until its grace is over: no date
+// rests on it before.
+func TestReviewDateOnARunThatIsToldToLeave(t *testing.T) {
+	w := newLab(t, cluster.Uniform("c", 2, 1), contractGrace)
+	w.budgets(twoTeams)
+	w.ask("y", 2, 30)
+	w.want(w.decide(), "start 0")
+	w.at(31)
+	w.apply(fact.Fact{Kind: fact.NodeDrained, Job: -1, Node: 1})
+	w.ask("x", 1, 60)
+	w.now += 1000
+	for _, a := range w.e.Decide(w.now).Actions {
+		if a.Do == fact.Reserve && a.Until < w.now+10*workload.Minute {
+			t.Errorf("a date in %d s, but who is there has 10 min to leave", (a.Until-w.now)/1000)
+		}
+	}
+}
+
+const contractGrace = `
+order: [priority, submit]
+sharing:
+  creditCap: none
+  hysteresis: 1
+  minRuntime: {cap: 1000h, default: 1h}
+  backOff: false
+  grace: {allocated: 10m, unallocated: 10m}
+  overKill: none
+  reservations: {count: 1, above: 0, nodes: 100%, anyAccount: true}
+  debug: none
+`
+
+// Jobs that a hard budget runs unallocated fill what charged work may not use, whoever
+// else asked for their shape and found no place.
+func TestReviewUnpaidWorkFillsDebugNodes(t *testing.T) {
+	w := newLab(t, cluster.Uniform("c", 2, 1), contractDebug)
+	w.budgets("children: [{name: x, share: 9}, {name: y, share: 1, budget: {gpuHours: 0, per: day}}, {name: z, share: 1}]")
+	w.ask("z", 1, 600)
+	w.ask("z", 1, 2)
+	w.want(w.decide(), "start 0", "start 1") // the second on the debug node
+	w.ask("x", 1, 600)                       // may not use that
+	w.ask("y", 1, 600)                       // may, since it runs unallocated
+	w.want(w.decide())
+	w.finish(1)
+	w.want(w.decide(), "start 3")
+}

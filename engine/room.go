@@ -53,7 +53,7 @@ func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, sp
 				e.keepOffDebug()
 			}
 		}
-		w.more = area(e.rateOf(n, shape.Milli, pool, 0), span)
+		w.more = area(e.rateOf(n, shape.Milli, pool, shape.Need.Tasks), span)
 		s.mayAt++
 		base := s.loose.of(pool, c.known.debug)
 		if allocated {

@@ -185,9 +185,24 @@ func (s *sharing) stands(leaf int32) budget.Standing {
 	}
 	u := &s.usage[leaf]
 	if u.stood != s.stamp {
-		u.stood, u.standing = s.stamp, s.ledger.Standing(leaf, s.grid)
+		more := int64(0)
+		if u.begunAt == s.stamp {
+			more = u.begun
+		}
+		u.stood, u.standing = s.stamp, s.ledger.StandingWith(leaf, s.grid, more)
 	}
 	return u.standing
+}
+
+// begins counts a start of this decision to the rate of its leaf: with it the leaf may
+// have claimed back as much as it may.
+func (s *sharing) begins(leaf int32, rate int64) {
+	u := &s.usage[leaf]
+	if u.begunAt != s.stamp {
+		u.begunAt, u.begun = s.stamp, 0
+	}
+	u.begun += rate
+	u.stood = 0
 }
 
 // walkWork goes through the charged work of the leaves of one standing; false if
@@ -244,6 +259,10 @@ func (e *Engine) walkWork(d *decision, standing budget.Standing) bool {
 		if !ok || s.alive == 0 && !s.brute {
 			return true
 		}
+		if s.stands(l) != standing { // it was entitled when this decision began
+			e.step(w, l, false, 0, s.used)
+			continue
+		}
 		c := &e.classes[ci]
 		n := c.cur
 		again, started := false, int64(0)
@@ -252,6 +271,7 @@ func (e *Engine) walkWork(d *decision, standing budget.Standing) bool {
 			d.touched = append(d.touched, ci)
 			again = e.moveOn(d, ci, n)
 			started = c.shape.Milli * startUsage
+			s.begins(l, c.shape.Milli)
 			if d.again || s.accounts != nil && s.accounts.Limits(l) {
 				// What it took of a budget, or gave up by its date, is known once it is committed.
 				d.again = true
@@ -384,7 +404,8 @@ func (e *Engine) pays(d *decision, c *class, n, pool int32) (span workload.Span,
 	if s.accounts == nil || c.leaf == s.outside {
 		return c.span, true
 	}
-	a := s.accounts.Ask(c.leaf, d.now, e.rateOf(n, c.shape.Milli, pool, 0), c.span)
+	shape := smallest(c.shape)
+	a := s.accounts.Ask(c.leaf, d.now, e.rateOf(n, shape.Milli, pool, shape.Need.Tasks), c.span)
 	if a.OK {
 		return c.span, true
 	}
@@ -392,7 +413,10 @@ func (e *Engine) pays(d *decision, c *class, n, pool int32) (span workload.Span,
 	c.reason = fact.Reason{Code: fact.BudgetShort, For: none, Have: int32(max(a.Left, 0) / hour), Want: int32((a.Need + hour - 1) / hour)}
 	switch a.Rule {
 	case budget.Truncate:
-		return a.MinRuntime, a.MinRuntime > 0
+		if a.MinRuntime > 0 {
+			return a.MinRuntime, true
+		}
+		fallthrough // nothing is left to be protected by
 	case budget.RunUnallocated:
 		s.fillers = append(s.fillers, c.self)
 	}

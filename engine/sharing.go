@@ -174,7 +174,10 @@ type contracted struct {
 
 // usage of a node of the tree at the grid time, good while stamp is the present one.
 type usage struct {
-	stamp    uint64
+	stamp uint64
+	// begun is the rate of what started in the decision of that stamp.
+	begunAt  uint64
+	begun    int64
 	charged  int64
 	standing budget.Standing
 	stood    uint64

@@ -38,6 +38,8 @@ type run struct {
 	nDrawn         int
 	// fruitless counts instants in a row at which nothing was alive and nothing came of it.
 	fruitless int
+	// acted is the time of the last action.
+	acted workload.Time
 	// vain counts stops in a row between which no job ended and none kept any work.
 	vain  int
 	fact  fact.Fact
@@ -182,12 +184,22 @@ func (r *run) nextTime() workload.Time {
 	case t == workload.Never:
 	case r.alive():
 		r.fruitless = 0
-	case r.fruitless > 1: // not even a date that had come changed anything
+	case r.fruitless > 1 && !r.awaitsMoney(): // not even a date that had come changed anything
 		return workload.Never
 	case r.wake == workload.Never: // failures of idle nodes are no reason to go on
 		return r.wake
 	}
 	return t
+}
+
+// awaitsMoney tells whether a hard budget may still begin anew or have a credit that lets
+// a job start: for two years after the last thing that was done.
+func (r *run) awaitsMoney() bool {
+	t := r.o.Budgets
+	if t == nil || r.o.Policy.Sharing == nil || r.now > r.acted+2*366*workload.Day {
+		return false
+	}
+	return slices.ContainsFunc(t.Nodes, func(n budget.Node) bool { return n.Budget != nil })
 }
 
 // alive tells whether anything is still to come but chance and the clock: work
@@ -223,7 +235,7 @@ func (r *run) instant() error {
 			r.fruitless++
 		}
 		if r.res.Actions > before {
-			r.fruitless = 0
+			r.fruitless, r.acted = 0, r.now
 		}
 	}()
 	for len(r.events) > 0 && r.events[0].at == r.now {
