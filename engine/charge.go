@@ -3,7 +3,6 @@ package engine
 import (
 	"slices"
 
-	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/workload"
 )
@@ -22,6 +21,9 @@ func (s *sharing) began(e *Engine, a *fact.Action, claimed bool) {
 	if j.spec.Limit > 0 {
 		s.limits++
 	}
+	if j.spec.Need.Fractional() {
+		s.parts++
+	}
 	if a.Unallocated {
 		return
 	}
@@ -33,8 +35,11 @@ func (s *sharing) began(e *Engine, a *fact.Action, claimed bool) {
 	if a.Until > a.At {
 		s.protect(n, a.Until)
 	}
+	if !claimed {
+		c.paidAt = a.At
+	}
 	if s.accounts != nil && !claimed {
-		s.accounts.Commit(c.leaf, a.At, satProduct(c.rate, max(a.Until-a.At, 0)))
+		s.accounts.Commit(c.leaf, a.At, area(c.rate, max(a.Until-a.At, 0)))
 	}
 }
 
@@ -101,7 +106,7 @@ func (s *sharing) discharge(e *Engine, n int32, at workload.Time) {
 	if !c.unallocated && c.until > at {
 		s.unprotect(n)
 		if s.accounts != nil {
-			s.accounts.Refund(c.leaf, at, c.began, satProduct(c.rate, c.until-max(at, c.began)))
+			s.accounts.Refund(c.leaf, at, c.paidAt, area(c.rate, c.until-max(at, c.began)))
 		}
 	}
 	if c.draws {
@@ -168,6 +173,9 @@ func (s *sharing) gone(e *Engine, n int32, at workload.Time) {
 	if j.spec.Limit > 0 {
 		s.limits--
 	}
+	if j.spec.Need.Fractional() {
+		s.parts--
+	}
 	c.until, c.deadline = unset, 0
 	s.pending.all = true
 }
@@ -184,8 +192,8 @@ func (s *sharing) claimed(e *Engine, a *fact.Action, cl *claim) {
 	if a.Until > a.At { // its start counts already: others must not be stopped on top
 		s.ledger.Advance(a.At)
 		s.protect(n, a.Until)
-		if c.began = a.At; s.accounts != nil {
-			s.accounts.Commit(c.leaf, a.At, satProduct(c.rate, a.Until-a.At))
+		if c.began, c.paidAt = a.At, a.At; s.accounts != nil {
+			s.accounts.Commit(c.leaf, a.At, area(c.rate, a.Until-a.At))
 		}
 	}
 }
@@ -209,7 +217,7 @@ func (s *sharing) unclaimed(e *Engine, cl *claim, kept bool) {
 			s.unprotect(n)
 		}
 		if s.accounts != nil && !kept {
-			s.accounts.Refund(c.leaf, e.now, c.began, satProduct(c.rate, c.until-c.began))
+			s.accounts.Refund(c.leaf, e.now, c.paidAt, area(c.rate, c.until-c.began))
 		}
 	}
 	c.until = unset
@@ -357,8 +365,3 @@ func (s *sharing) nextEnd(e *Engine) workload.Time {
 	}
 	return workload.Never
 }
-
-func satProduct(rate int64, d workload.Span) int64 { return area(rate, d) }
-
-// available GPUs of a place in an index that looks past some work.
-func maskOf(f *cluster.Free, l *cluster.Layout, node int32) uint64 { return f.Mask(l.Local[node]) }

@@ -281,20 +281,25 @@ func (e *Engine) settleClaims(pool int32) {
 func (e *Engine) takeParts(c *claim) {
 	f := e.frees[c.pool]
 	for k, m := range c.missing {
-		node, want := c.grants[k].Node, c.grants[k].Milli
-		for ; m != 0; m &= m - 1 {
-			g := bits.TrailingZeros64(m)
-			left := f.Left(e.layout.Local[node], g)
-			if left <= 0 || left >= want { // none, or all of it: that is taken already
-				continue
-			}
-			part := cluster.Grant{Node: node, GPUs: 1 << g, Milli: left, Count: 1}
-			f.Take([]cluster.Grant{part})
-			c.parts = append(c.parts, part)
-			c.got += int64(left)
-			e.gauge.held += int64(left)
+		from := len(c.parts)
+		c.parts = partsLeft(f, e.layout.Local[c.grants[k].Node], &c.grants[k], m, c.parts)
+		f.Take(c.parts[from:])
+		for i := range c.parts[from:] {
+			c.got += int64(c.parts[from+i].Milli)
+			e.gauge.held += int64(c.parts[from+i].Milli)
 		}
 	}
+}
+
+// partsLeft appends what is left of those GPUs of a grant that are in part use, where it
+// is less than the grant needs of each.
+func partsLeft(f *cluster.Free, at int32, g *cluster.Grant, gpus uint64, to []cluster.Grant) []cluster.Grant {
+	for m := gpus; m != 0; m &= m - 1 {
+		if left := f.Left(at, bits.TrailingZeros64(m)); left > 0 && left < g.Milli {
+			to = append(to, cluster.Grant{Node: g.Node, GPUs: m & -m, Milli: left, Count: 1})
+		}
+	}
+	return to
 }
 
 func (e *Engine) giveParts(c *claim) {

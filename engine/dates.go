@@ -164,10 +164,14 @@ func (e *Engine) couldRestOn(w *claimant) int64 {
 
 // release is GPUs of a node that are certain from a time on.
 type release struct {
-	at    workload.Time
-	node  int32
-	gpus  uint64
+	at   workload.Time
+	node int32
+	gpus uint64
+	// price of stopping unallocated and allocated work there, stops the number of runs of the latter.
 	price int64
+	stops int32
+	// milli is the capacity on a cluster without nodes.
+	milli int64
 	grace workload.Span
 }
 
@@ -183,13 +187,14 @@ func (e *Engine) releasesOn(d *decision, w *claimant, node int32, gpus uint64, r
 		}
 		m := touched(e.jobs[v].grants, node)
 		t, grace := e.readyAt(d, w, v)
-		price := int64(0)
+		price, stops := int64(0), int32(0)
 		if grace >= 0 {
 			p := e.priceOf(v, d.now)
-			if price = p.lost; p.allocated {
-				price = 1<<40 + p.key // unallocated work first, whatever it loses
-			}
+			price = p.lost + p.key
 			price /= int64(max(len(e.jobs[v].grants), 1))
+			if p.allocated {
+				stops = 1
+			}
 		}
 		// Cut what it touches out of what was certain, and put it back as certain later.
 		for k, n := from, len(rel); k < n; k++ {
@@ -201,8 +206,8 @@ func (e *Engine) releasesOn(d *decision, w *claimant, node int32, gpus uint64, r
 			if t == workload.Never {
 				continue
 			}
-			rel = append(rel, release{at: max(rel[k].at, t), node: node, gpus: hit, price: rel[k].price + price, grace: max(rel[k].grace, grace)})
-			price = 0
+			rel = append(rel, release{at: max(rel[k].at, t), node: node, gpus: hit, price: rel[k].price + price, stops: rel[k].stops + stops, grace: max(rel[k].grace, grace)})
+			price, stops = 0, 0
 		}
 	}
 	kept := from
@@ -288,10 +293,13 @@ func (e *Engine) cheapestBy(rel []release, cut place.Cut) []cluster.Grant {
 		node  int32
 		gpus  uint64
 		price int64
+		stops int32
 	}
 	byNode := map[int32]int{}
 	var offers []offer
-	slices.SortStableFunc(rel, func(a, b release) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.price, b.price)) })
+	slices.SortStableFunc(rel, func(a, b release) int {
+		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.stops, b.stops), cmp.Compare(a.price, b.price))
+	})
 	for i := range rel {
 		x := &rel[i]
 		k, ok := byNode[x.node]
@@ -304,11 +312,12 @@ func (e *Engine) cheapestBy(rel []release, cut place.Cut) []cluster.Grant {
 		if count(o.gpus)/cut.GPUs < min(cut.Tasks, 64) {
 			o.gpus |= x.gpus
 			o.price += x.price
+			o.stops += x.stops
 		}
 	}
 	slices.SortStableFunc(offers, func(a, b offer) int {
 		ta, tb := count(a.gpus)/cut.GPUs, count(b.gpus)/cut.GPUs
-		return cmp.Or(cmp.Compare(b2i(ta == 0), b2i(tb == 0)), cmp.Compare(a.price, b.price), cmp.Compare(a.node, b.node))
+		return cmp.Or(cmp.Compare(b2i(ta == 0), b2i(tb == 0)), cmp.Compare(a.stops, b.stops), cmp.Compare(a.price, b.price), cmp.Compare(a.node, b.node))
 	})
 	var out []cluster.Grant
 	left := cut.Tasks
@@ -334,14 +343,14 @@ func (e *Engine) certainCount(d *decision, shape *place.Shape, pool int32, w *cl
 	}
 	for _, v := range e.pools[pool].running {
 		if t, grace := e.readyAt(d, w, v); t != workload.Never {
-			rel = append(rel, release{at: t, price: e.jobs[v].milli, grace: grace})
+			rel = append(rel, release{at: t, milli: e.jobs[v].milli, grace: grace})
 		}
 	}
 	grace := workload.Span(0)
 	slices.SortFunc(rel, func(a, b release) int { return cmp.Compare(a.at, b.at) })
 	for i := range rel {
 		grace = max(grace, rel[i].grace)
-		if have += rel[i].price; have >= shape.Milli {
+		if have += rel[i].milli; have >= shape.Milli {
 			return date{job: w.job, pool: pool, at: rel[i].at + grace, milli: shape.Milli}, true
 		}
 	}

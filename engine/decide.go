@@ -57,6 +57,7 @@ type undo struct {
 
 // Decide returns what to do now. It changes no state that a caller could see.
 func (e *Engine) Decide(now workload.Time) Decision {
+	now = max(now, e.now) // a clock that goes back does not turn anything round
 	e.advance(now)
 	// Nothing happened that could change anything. Under an order that depends on
 	// time and has no grid, time alone can.
@@ -99,6 +100,7 @@ func (e *Engine) Decide(now workload.Time) Decision {
 // Decided tells the engine that a decision was taken at now whose actions are
 // known and will be committed: for folding a journal without deciding again.
 func (e *Engine) Decided(now workload.Time) {
+	now = max(now, e.now)
 	e.advance(now)
 	e.plan.settled()
 	if s := e.sharing; s != nil {

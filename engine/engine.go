@@ -144,6 +144,9 @@ var ErrUnknown = errors.New("unknown job or run")
 // Apply makes a fact true. Facts of one instant come in the order of their
 // kinds, inside a kind by number (SEMANTICS 3). An error leaves the state unchanged.
 func (e *Engine) Apply(f *fact.Fact) error {
+	if e.sharing != nil && f.At < e.now {
+		return fmt.Errorf("%s at %d ms, but it is %d ms already: facts come in the order of time", f.Kind, f.At, e.now)
+	}
 	if f.At > e.now {
 		if e.order.attained != nil && e.order.attained.Promote > 0 {
 			e.promote(f.At - 1) // what was due before this instant
@@ -228,6 +231,9 @@ func (e *Engine) submit(f *fact.Fact) error {
 // enqueue puts a job into the queue, or aside if it can never run.
 func (e *Engine) enqueue(n int32) {
 	j := &e.jobs[n]
+	if s := e.sharing; s != nil { // the tree may have changed while it ran
+		s.jobs[n].leaf = s.leafOf(j.spec)
+	}
 	if e.order.perJob || j.class == none || e.order.dynamic || e.sharing != nil {
 		j.class = e.classFor(n)
 	}

@@ -389,6 +389,7 @@ func (e *Engine) evict(d *decision, s *place.Shape, k int, n int32, v []victim) 
 			now.GPUs = obtainable(f, e.layout.Local[g.Node], &g)
 			now.Count = int32(bits.OnesCount64(now.GPUs))
 			d.arena = append(d.arena, now)
+			d.arena = partsLeft(f, e.layout.Local[g.Node], &g, g.GPUs&^now.GPUs, d.arena)
 		}
 		f.Take(d.arena[to:])
 		d.undo = append(d.undo, undo{pool: pool, from: to, to: len(d.arena)})

@@ -16,7 +16,6 @@ import (
 type option struct {
 	node     int32
 	from, to int // its victims in the scratch list
-	price    int64
 }
 
 // makeRoom looks for work that has to stop so that a job fits, decides the stops
@@ -37,7 +36,7 @@ func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, sp
 		return false
 	}
 	w := claimant{job: n, leaf: c.leaf, milli: shape.Milli}
-	s.killed = false
+	s.rejected = false
 	e.keepOff(d, c, n, span, wait)
 	if beside {
 		e.keepOffDebug()
@@ -70,11 +69,11 @@ func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, sp
 			return true
 		}
 	}
-	if allocated && !beside && !s.priced() {
+	if allocated && !beside && !s.priced() && !s.rejected && len(s.dates) <= mostMarked {
 		g := s.groupOf(c)
 		g.failed, g.failedBars, g.failedMore = s.stamp, bars, c.span
 	}
-	if !allocated && !beside && !s.killed {
+	if !allocated && !beside && !s.priced() && !s.rejected && len(s.dates) <= mostMarked {
 		c.known.noRoom, c.known.noRoomBars = e.roomVersion(shape), bars
 	}
 	return false
@@ -193,11 +192,12 @@ func (e *Engine) clear(d *decision, c *class, shape *place.Shape, k int, w *clai
 	}
 	sum, small := e.kills(w, set)
 	if !small {
-		s.killed = true
+		s.rejected = true
 		c.reason = fact.Reason{Code: fact.OverKill, For: none, Have: devices(sum), Want: devices(s.pol.OverKill * w.milli)}
 		return false
 	}
 	if !e.fair(w, set) {
+		s.rejected = true
 		c.reason = e.guardReason(w)
 		return false
 	}
@@ -312,9 +312,7 @@ func (e *Engine) clearNode(d *decision, shape *place.Shape, k int, w *claimant, 
 	if s.pol.OverKill > 0 && w.milli <= s.pol.OverKillGPUs*1000 {
 		limit = s.pol.OverKill * w.milli
 	}
-	for i := range s.bars {
-		s.barOn[s.bars[i].Node] |= s.bars[i].GPUs
-	}
+	s.barNodes()
 	var best setCost
 	bestNode := none
 	var bestFree uint64
@@ -346,9 +344,7 @@ func (e *Engine) clearNode(d *decision, shape *place.Shape, k int, w *claimant, 
 			break // debug nodes are filled tightly: whole ones are for those who need one
 		}
 	}
-	for i := range s.bars {
-		s.barOn[s.bars[i].Node] = 0
-	}
+	s.unbarNodes()
 	if bestNode == none {
 		return nil, nil, false
 	}
@@ -405,12 +401,23 @@ func (e *Engine) cheapest(cand []victim, within uint64, g int32, limit int64) (b
 	if count(within) < g {
 		return best, nil, false
 	}
-	if len(cand) > exactUpTo {
-		e.sortPriced(cand)
-		for i := exactUpTo; i < len(cand); i++ {
-			within &^= cand[i].gpus
+	if len(cand) == 0 {
+		return best, nil, true
+	}
+	if count(within) == g { // all of it is needed: nobody there can stay
+		var milli int64
+		for i := range cand {
+			best.add(&cand[i])
+			milli += e.jobs[cand[i].job].milli
 		}
-		cand = cand[:exactUpTo]
+		if milli > limit {
+			e.sharing.rejected = true
+			return best, nil, false
+		}
+		return best, slices.Clone(cand), true
+	}
+	if len(cand) > exactUpTo {
+		return e.greedy(cand, within, g, limit)
 	}
 	all := uint32(1)<<len(cand) - 1
 	// freeOf is what is free when a set has gone: all within reach less what the others touch.
@@ -423,18 +430,6 @@ func (e *Engine) cheapest(cand []victim, within uint64, g int32, limit int64) (b
 	}
 	if freeOf(0) >= g {
 		return setCost{}, nil, true
-	}
-	if count(within) == g { // all of it is needed: nobody there can stay
-		var milli int64
-		for i := range cand {
-			best.add(&cand[i])
-			milli += e.jobs[cand[i].job].milli
-		}
-		if milli > limit {
-			e.sharing.killed = true
-			return best, nil, false
-		}
-		return best, slices.Clone(cand), true
 	}
 	bestSet := uint32(0)
 search:
@@ -454,7 +449,7 @@ search:
 			continue
 		}
 		if milli > limit {
-			e.sharing.killed = true
+			e.sharing.rejected = true
 			continue
 		}
 		for m := set; m != 0; m &= m - 1 {
@@ -468,6 +463,48 @@ search:
 		chosen = append(chosen, cand[bits.TrailingZeros32(m)])
 	}
 	return best, chosen, ok
+}
+
+// greedy is cheapest for many candidates: the cheapest go until there is room, then those
+// are spared who need not, the dearest first.
+func (e *Engine) greedy(cand []victim, within uint64, g int32, limit int64) (cost setCost, chosen []victim, ok bool) {
+	e.sortPriced(cand)
+	stay := make([]bool, len(cand))
+	for i := range stay {
+		stay[i] = true
+	}
+	free := func() int32 {
+		m := within
+		for i := range cand {
+			if stay[i] {
+				m &^= cand[i].gpus
+			}
+		}
+		return count(m)
+	}
+	n := 0
+	for ; n < len(cand) && free() < g; n++ {
+		stay[n] = false
+	}
+	for i := n - 1; i >= 0; i-- {
+		if stay[i] = true; free() < g {
+			stay[i] = false
+		}
+	}
+	var milli int64
+	for i := range cand {
+		if !stay[i] {
+			cost.add(&cand[i])
+			milli += e.jobs[cand[i].job].milli
+			chosen = append(chosen, cand[i])
+		}
+	}
+	if milli > limit {
+		e.sharing.rejected = true
+		return cost, nil, false
+	}
+	cost.excess = free() - g
+	return cost, chosen, true
 }
 
 // dearer tells whether every set of candidates that makes room costs more than one
@@ -566,16 +603,35 @@ func (e *Engine) without(pool int32, set []victim) *cluster.Free {
 			t.Give(e.jobs[set[i].job].grants)
 		}
 	}
+	t.Take(e.veilOf(t, pool))
+	return t
+}
+
+// barNodes notes on each node what is barred, for searches that go by node; unbarNodes
+// forgets it.
+func (s *sharing) barNodes() {
 	for i := range s.bars {
-		g := &s.bars[i]
-		if e.layout.PoolOf[g.Node] != pool {
-			continue
-		}
-		if m := g.GPUs & t.Mask(e.layout.Local[g.Node]); m != 0 {
-			t.Take([]cluster.Grant{cluster.WholeGrant(g.Node, m)})
+		s.barOn[s.bars[i].Node] |= s.bars[i].GPUs
+	}
+}
+
+func (s *sharing) unbarNodes() {
+	for i := range s.bars {
+		s.barOn[s.bars[i].Node] = 0
+	}
+}
+
+// unbarred is what a run gives of a place: GPUs that are barred are of no use. The nodes
+// have to be barred.
+func (s *sharing) unbarred(gs []cluster.Grant) []cluster.Grant {
+	out := slices.Clone(gs)
+	for i := range out {
+		if g := &out[i]; g.GPUs&s.barOn[g.Node] != 0 {
+			g.GPUs &^= s.barOn[g.Node]
+			g.Count = count(g.GPUs)
 		}
 	}
-	return t
+	return out
 }
 
 // clearAny lets victims go one by one, the cheapest first, until the shape fits,
@@ -587,20 +643,22 @@ func (e *Engine) clearAny(d *decision, shape *place.Shape, k int, w *claimant, a
 	if !e.placer.FitsIn(t, shape, k) {
 		return nil, false
 	}
+	s := e.sharing
+	s.barNodes()
+	defer s.unbarNodes()
 	t = e.without(pool, nil)
 	n := 0
-	for !e.placer.FitsIn(t, shape, k) {
-		t.Give(e.jobs[cand[n].job].grants)
+	for n < len(cand) && !e.placer.FitsIn(t, shape, k) {
+		t.Give(s.unbarred(e.jobs[cand[n].job].grants))
 		n++
 	}
 	return e.spare(t, shape, k, cand[:n]), true
 }
 
-// spare takes victims off a set that fits without them. What is barred of their
-// GPUs was given to t with the rest, so it is looked at once more in the end.
+// spare takes victims off a set that fits without them. The nodes have to be barred.
 func (e *Engine) spare(t *cluster.Free, shape *place.Shape, k int, set []victim) []victim {
 	for i := len(set) - 1; i >= 0; i-- {
-		g := e.jobs[set[i].job].grants
+		g := e.sharing.unbarred(e.jobs[set[i].job].grants)
 		t.Take(g)
 		if e.placer.FitsIn(t, shape, k) {
 			set = slices.Delete(set, i, i+1)
@@ -623,15 +681,11 @@ func (e *Engine) clearNodes(d *decision, shape *place.Shape, k int, w *claimant,
 		base = s.soft.of(pool, debug)
 	}
 	cut := shape.Cut(k)
-	for i := range s.bars {
-		s.barOn[s.bars[i].Node] |= s.bars[i].GPUs
-	}
+	s.barNodes()
 	var all []victim
 	opts := s.options[:0]
 	if !e.enoughNodes(w, base, k, shape, allocated) {
-		for i := range s.bars {
-			s.barOn[s.bars[i].Node] = 0
-		}
+		s.unbarNodes()
 		return nil, false
 	}
 	for free := cut.GPUs; free <= e.layout.Pools[pool].MaxGPUs; free++ {
@@ -645,9 +699,7 @@ func (e *Engine) clearNodes(d *decision, shape *place.Shape, k int, w *claimant,
 		}
 	}
 	s.options = opts
-	for i := range s.bars {
-		s.barOn[s.bars[i].Node] = 0
-	}
+	s.unbarNodes()
 	if int32(len(opts)) < cut.Tasks {
 		return nil, false
 	}

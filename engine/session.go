@@ -41,7 +41,7 @@ func (e *Engine) sessionChanged(f *fact.Fact) error {
 	c := &s.jobs[f.Job]
 	switch {
 	case f.Kind == fact.SessionIdle:
-		c.idle, c.idles = f.Since, true
+		c.idles = true
 		if !c.unallocated && !c.open && session(j.spec) {
 			s.shorten(e, f.Job, max(f.Since+s.pol.SessionIdle, f.At))
 		}
@@ -53,6 +53,8 @@ func (e *Engine) sessionChanged(f *fact.Fact) error {
 		if !c.unallocated && session(j.spec) {
 			s.renew(e, f.Job, f.At)
 		}
+	case j.state == absent || final(j.state):
+		return ErrUnknown
 	default:
 		c.idles = false
 	}
@@ -64,7 +66,7 @@ func (s *sharing) shorten(e *Engine, n int32, at workload.Time) {
 	if c := &s.jobs[n]; at < c.until {
 		s.ledger.Advance(e.now)
 		if s.accounts != nil {
-			s.accounts.Refund(c.leaf, e.now, c.began, satProduct(c.rate, c.until-at))
+			s.accounts.Refund(c.leaf, e.now, c.paidAt, area(c.rate, c.until-at))
 		}
 		s.unprotect(n)
 		s.protect(n, at)
@@ -89,7 +91,7 @@ func (s *sharing) renew(e *Engine, n int32, at workload.Time) bool {
 		if !s.accounts.Ask(c.leaf, at, c.rate, more).OK {
 			return false
 		}
-		s.accounts.Commit(c.leaf, at, satProduct(c.rate, more))
+		s.accounts.Commit(c.leaf, at, area(c.rate, more))
 		if c.draws {
 			s.accounts.Draw(c.leaf, at, -c.rate)
 			c.draws = false
@@ -105,6 +107,7 @@ func (s *sharing) renew(e *Engine, n int32, at workload.Time) bool {
 	}
 	s.protect(n, until)
 	s.ends.push(protection{until, n, j.attempt})
+	e.dirty = true // when to wake has changed
 	return true
 }
 

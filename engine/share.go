@@ -139,6 +139,7 @@ func (e *Engine) share(d *decision) {
 	s := e.sharing
 	s.stamp++
 	p := &s.present
+	s.fillers = s.fillers[:0]
 	if e.spend(d); d.again {
 		return
 	}
@@ -147,7 +148,9 @@ func (e *Engine) share(d *decision) {
 		return
 	}
 	if p.swaps || p.all {
-		e.retire(d)
+		if e.retire(d); d.again {
+			return // who is told to go is gone by a time that is known once it is committed
+		}
 	}
 	if !e.serveDates(d) {
 		for _, class := range [...]budget.Standing{budget.Entitled, budget.Served, budget.Spent} {
@@ -194,6 +197,16 @@ func (s *sharing) stands(leaf int32) budget.Standing {
 	return u.standing
 }
 
+// startedRate is what the last start of the decision is charged, in milli-GPU.
+func (e *Engine) startedRate(d *decision) int64 {
+	a := &d.actions[len(d.actions)-1]
+	pool := int32(0)
+	if len(a.Place) > 0 {
+		pool = e.layout.PoolOf[a.Place[0].Node]
+	}
+	return e.rateOf(a.Job, a.Milli, pool, a.Tasks)
+}
+
 // begins counts a start of this decision to the rate of its leaf: with it the leaf may
 // have claimed back as much as it may.
 func (s *sharing) begins(leaf int32, rate int64) {
@@ -212,7 +225,7 @@ func (e *Engine) walkWork(d *decision, standing budget.Standing) bool {
 	w.begin()
 	some := false
 	add := func(l int32, ci int32) {
-		if c := &e.classes[ci]; e.worthTrying(d, c) || s.brute {
+		if c := &e.classes[ci]; c.cur != none && (e.worthTrying(d, c) || s.brute) {
 			w.add(l, ci)
 			some = true
 			if k := c.known; k.inWalk != s.walks {
@@ -271,7 +284,7 @@ func (e *Engine) walkWork(d *decision, standing budget.Standing) bool {
 			d.touched = append(d.touched, ci)
 			again = e.moveOn(d, ci, n)
 			started = c.shape.Milli * startUsage
-			s.begins(l, c.shape.Milli)
+			s.begins(l, e.startedRate(d))
 			if d.again || s.accounts != nil && s.accounts.Limits(l) {
 				// What it took of a budget, or gave up by its date, is known once it is committed.
 				d.again = true
@@ -371,8 +384,11 @@ func (e *Engine) tryWork(d *decision, ci, n int32) outcome {
 		if e.placeShared(d, c, n, span, false) {
 			return tookPlace
 		}
-		// Within a pass what is free only becomes less.
-		c.known.noFree, c.known.noFreeBars = s.stamp, bars
+		// Within a pass what is free only becomes less. Where pools have prices, another
+		// account may be able to pay for what this one cannot.
+		if !s.priced() && len(s.dates) <= mostMarked {
+			c.known.noFree, c.known.noFreeBars = s.stamp, bars
+		}
 	}
 	swaps := s.present.swaps || c.fresh
 	// Small debug jobs leave the debug nodes whole for those that need a node.
@@ -487,17 +503,7 @@ func (e *Engine) placeSized(d *decision, c *class, n, tasks int32, span workload
 			e.startShared(d, c, n, pool, len(d.arena), tasks, span, fill)
 			return true
 		}
-		veil := s.veil[:0]
-		for i := range s.bars {
-			g := &s.bars[i]
-			if e.layout.PoolOf[g.Node] != pool {
-				continue
-			}
-			if now := g.GPUs & f.Mask(e.layout.Local[g.Node]); now != 0 {
-				veil = append(veil, cluster.WholeGrant(g.Node, now))
-			}
-		}
-		s.veil = veil
+		veil := e.veilOf(f, pool)
 		from := len(d.arena)
 		var ok bool
 		if len(veil) > 0 {
@@ -574,6 +580,40 @@ func (e *Engine) barredBy(d *decision, c *class, n int32, span, wait workload.Sp
 	return set
 }
 
+// veilOf lists what is free of the barred GPUs of a pool, the rest of GPUs in part use
+// included: who may not use them is placed with the veil taken.
+func (e *Engine) veilOf(f *cluster.Free, pool int32) []cluster.Grant {
+	s := e.sharing
+	veil := s.veil[:0]
+	seen := uint64(0)
+	for i := range s.bars {
+		g := &s.bars[i]
+		if e.layout.PoolOf[g.Node] != pool {
+			continue
+		}
+		at := e.layout.Local[g.Node]
+		if i == 0 || s.bars[i-1].Node != g.Node {
+			seen = 0
+		}
+		gpus := g.GPUs &^ seen // a node may be barred twice
+		seen |= g.GPUs
+		if now := gpus & f.Mask(at); now != 0 {
+			veil = append(veil, cluster.WholeGrant(g.Node, now))
+			gpus &^= now
+		}
+		for m := gpus; m != 0 && s.parts > 0; m &= m - 1 {
+			if left := f.Left(at, bits.TrailingZeros64(m)); left > 0 {
+				veil = append(veil, cluster.Grant{Node: g.Node, GPUs: m & -m, Milli: left, Count: 1})
+			}
+		}
+	}
+	s.veil = veil
+	return veil
+}
+
+// mostMarked is the number of dates that a set of bars can tell apart.
+const mostMarked = 64
+
 // keepOffDebug adds the debug nodes to what a class may not use.
 func (e *Engine) keepOffDebug() {
 	s := e.sharing
@@ -598,8 +638,7 @@ func (e *Engine) overBy(d *decision, date workload.Time, span, wait workload.Spa
 // walkFill fills what is left with unallocated work.
 func (e *Engine) walkFill(d *decision) {
 	s, w := e.sharing, &e.sharing.walk
-	fillers := s.fillers
-	s.fillers = s.fillers[:0]
+	fillers := e.unpaid(d)
 	free := false
 	for _, f := range e.frees {
 		free = free || f.Milli() > 0
@@ -658,6 +697,33 @@ func (e *Engine) walkFill(d *decision) {
 	}
 }
 
+// unpaid lists the classes whose hard budgets let them run unallocated only.
+func (e *Engine) unpaid(d *decision) []int32 {
+	s := e.sharing
+	s.fillers = s.fillers[:0]
+	if s.accounts == nil {
+		return nil
+	}
+	for l := range s.leaves[:s.outside] {
+		if s.leaves[l].nWork == 0 || !s.accounts.Limits(int32(l)) {
+			continue
+		}
+		for i := range s.leaves[l].work {
+			for _, ci := range s.leaves[l].work[i].classes {
+				if c := &e.classes[ci]; c.cur != none {
+					reason := c.reason
+					if _, ok := e.paysSomewhere(d, c, c.cur); ok {
+						c.reason = reason
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(s.fillers)
+	s.fillers = slices.Compact(s.fillers)
+	return s.fillers
+}
+
 // retire stops what runs on drained nodes once nothing there is protected any more
 // (SEMANTICS 31).
 func (e *Engine) retire(d *decision) {
@@ -671,7 +737,11 @@ func (e *Engine) retire(d *decision) {
 		}
 		last := d.now
 		for _, v := range s.onNode[n] {
-			if c := &s.jobs[v]; !c.unallocated && !c.open {
+			switch c := &s.jobs[v]; {
+			case c.unallocated || c.open || e.jobs[v].state == stopping:
+			case e.jobs[v].state == starting:
+				last = max(last, c.until, d.now+1) // its protection counts from its confirmation
+			default:
 				last = max(last, c.until)
 			}
 		}
@@ -779,5 +849,3 @@ func overlaps(a, b []cluster.Grant) bool {
 	}
 	return false
 }
-
-var _ = (*place.Shape)(nil)

@@ -48,16 +48,18 @@ type sharing struct {
 	// and ends of jobs.
 	nextEvict workload.Time
 	events    int64
+	// parts counts runs on a part of a GPU.
+	parts int
 	// limits counts runs with a hard limit.
 	limits int
 	// limited: nextEvict lies ahead.
 	limited bool
 	// waitingWork counts waiting jobs that would be charged.
 	waitingWork int
-	// dateChanges counts how often dates were made or given up; killed: a set of victims
-	// was too large for who asked.
+	// dateChanges counts how often dates were made or given up; rejected: a set of victims
+	// was found, and was too large for who asked or not fair.
 	dateChanges uint64
-	killed      bool
+	rejected    bool
 
 	// scratch
 	walk  walk
@@ -160,6 +162,8 @@ type contracted struct {
 	// began is when the present start was decided, until the end of its protection,
 	// deadline when a stopping run must be gone.
 	began, until, deadline workload.Time
+	// paidAt is when a hard budget committed the protection.
+	paidAt workload.Time
 	// unallocated: the present run. charged: the ledger counts it now. open: past its
 	// protection. draws: from hard budgets, by the time.
 	unallocated, charged, open, draws bool
@@ -167,8 +171,7 @@ type contracted struct {
 	inOpens int32
 	// inLoose and inSoft: its GPUs are taken there.
 	inLoose, inSoft bool
-	// idles: a session without activity, since idle.
-	idle  workload.Time
+	// idles: a session without activity.
 	idles bool
 }
 
@@ -250,7 +253,6 @@ func (s *sharing) setTree(e *Engine, t *budget.Tree, epoch, at workload.Time) {
 	s.tree, s.epoch = t, epoch
 	s.ledger, s.fill = budget.NewLedger(t, s.pol.Window), budget.NewLedger(t, s.pol.Window)
 	s.ledger.SetCreditCap(at, s.pol.CreditCap)
-	s.ledger.SetUsable(at, e.usable())
 	s.layOut()
 }
 
@@ -413,6 +415,7 @@ func (e *Engine) rebudget(f *fact.Fact) error {
 	}
 	if len(s.jobs) == 0 {
 		s.setTree(e, f.Budgets, f.Epoch, at)
+		s.ledger.SetUsable(at, e.usable())
 		s.accounts = accounts
 		return nil
 	}
@@ -426,7 +429,9 @@ func (e *Engine) rebudget(f *fact.Fact) error {
 	old, outside := s.leaves, s.outside
 	ledger, moved := s.ledger.Rebase(f.Budgets, at)
 	fill, _ := s.fill.Rebase(f.Budgets, at)
+	first := s.accounts == nil && accounts != nil
 	s.tree, s.epoch, s.ledger, s.fill, s.accounts = f.Budgets, f.Epoch, ledger, fill, accounts
+	s.ledger.SetUsable(at, e.usable())
 	s.layOut()
 	for i, to := range moved {
 		if to >= 0 {
@@ -458,9 +463,19 @@ func (e *Engine) rebudget(f *fact.Fact) error {
 			}
 		}
 	}
+	if first { // what is past its protection draws from now on
+		for n := range s.jobs {
+			if c := &s.jobs[n]; c.open && !c.unallocated {
+				s.accounts.Draw(c.leaf, at, c.rate)
+				c.draws = true
+			}
+		}
+	}
 	clear(e.classOf)
 	for _, n := range waits {
+		since := e.jobs[n].since
 		e.enqueue(n)
+		e.jobs[n].since = since
 	}
 	for i := range s.dates {
 		x := &s.dates[i]

@@ -247,3 +247,53 @@ func TestDatesAndDrains(t *testing.T) {
 		t.Errorf("drains %+v", d)
 	}
 }
+
+// TestSeriesTellsWhenStopsHappened: in the bin of their time, and none of the warm-up.
+func TestSeriesTellsWhenStopsHappened(t *testing.T) {
+	for name, tc := range map[string]struct {
+		win  Window
+		want map[workload.Time]Bin
+	}{
+		"all": {Window{}, map[workload.Time]Bin{2*h + h/2: {Preemptions: 1, AllocatedPreemptions: 1, LostGPUHours: 2}, 5 * h: {Preemptions: 1, AllocatedPreemptions: 1}}},
+		// The first stop is before the window; the second falls on its first submission.
+		"a window": {Window{4 * h, 10 * h}, map[workload.Time]Bin{5 * h: {Preemptions: 1, AllocatedPreemptions: 1}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, _, r := shared(t, tc.win)
+			sr := c.Series(r.End)
+			for i := range sr.Bins {
+				b := &sr.Bins[i]
+				var want Bin
+				for at, x := range tc.want {
+					if int64(i) == (at-sr.From)/sr.Width {
+						want = x
+					}
+				}
+				if b.Preemptions != want.Preemptions || b.AllocatedPreemptions != want.AllocatedPreemptions || b.LostGPUHours != want.LostGPUHours {
+					t.Errorf("bin %d from %d: %v stops, %v allocated, %v lost; want %+v", i, sr.From+int64(i)*sr.Width, b.Preemptions, b.AllocatedPreemptions, b.LostGPUHours, want)
+				}
+			}
+		})
+	}
+}
+
+// TestSeriesTellsOfStopsAtTheEnd: what happens at the last instant has no time after it.
+func TestSeriesTellsOfStopsAtTheEnd(t *testing.T) {
+	w := jobs([3]int64{0, 3600, 2})
+	c := NewCollector(Config{Cluster: cluster.Uniform("1x4", 1, 4), Workload: w, Bins: 4})
+	p := newScript(c, w, 4)
+	p.submit(0)
+	p.start(0, on(0, 0, 2))
+	p.at(0)
+	p.stop(0, fact.CausePreempted, 0, 0)
+	p.at(h / 2)
+	for range 2 {
+		var b Bin
+		for _, x := range c.Series(h / 2).Bins {
+			b.add(&x)
+		}
+		if b.Preemptions != 1 {
+			t.Errorf("%v stops, want 1", b.Preemptions)
+		}
+	}
+}

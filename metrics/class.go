@@ -59,9 +59,9 @@ func (c *Collector) gaveWay(j *jobState, at workload.Time) {
 		}
 	}
 	if c.series.limit > 0 {
-		c.series.pending.Preemptions++
+		c.series.fresh.Preemptions++
 		if j.kind == allocated {
-			c.series.pending.AllocatedPreemptions++
+			c.series.fresh.AllocatedPreemptions++
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 // ClassWait is the wait of one class of jobs of the window, in seconds. Unlike in
 // [Metrics.Wait], jobs that were withdrawn before they started enter with their wait
-// so far, as a lower bound. Figures below the least bound are exact.
+// so far, as a lower bound; [Dist.Bounds] tells which percentiles that leaves open.
 type ClassWait struct {
 	Name string `json:"name"`
 	// Jobs of the class: Started, Withdrawn before they started, and Unstarted when

@@ -214,6 +214,7 @@ func (c *Collector) Instant(g *sim.Gauge) {
 	}
 	c.prev, c.hasOne = *g, true
 	c.types.settle()
+	c.series.settle(c.began)
 	c.series.unallocated, c.series.squat = c.milliBy[unallocated], c.milliBy[squat]
 	if c.accounts != nil {
 		c.accounts.end(c.jobs, g)
@@ -389,7 +390,7 @@ func (c *Collector) loss(j *jobState, f *fact.Fact) {
 		c.burnt.add(j.milli, overlap(max(j.start, f.At-f.Lost), f.At, c.from, c.to))
 		c.burnt.add(j.milli, overlap(j.start, min(f.At, j.start+f.Restart), c.from, c.to))
 	}
-	c.series.pending.LostGPUHours += float64(j.milli) * float64(f.Lost+f.Restart) / milliMsPerGPUHour
+	c.series.fresh.LostGPUHours += float64(j.milli) * float64(f.Lost+f.Restart) / milliMsPerGPUHour
 	if c.sel.Contains(j.submit) {
 		i := int(f.Cause)
 		if f.Kind == fact.JobFinished {

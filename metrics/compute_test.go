@@ -169,7 +169,7 @@ func TestCutRunGivesLowerBounds(t *testing.T) {
 	if m.Jobs != 3 || m.Unstarted != 1 || m.Unfinished != 1 {
 		t.Errorf("jobs %d, unstarted %d, unfinished %d; want 3, 1, 1: the last was never submitted", m.Jobs, m.Unstarted, m.Unfinished)
 	}
-	want := Dist{Mean: 110. / 3, P50: 10, P90: 100, P99: 100, Max: 100, N: 3, LowerBounds: 1, ExactUpTo: 100}
+	want := Dist{Mean: 110. / 3, P50: 10, P90: 100, P99: 100, Max: 100, N: 3, LowerBounds: 1, ExactUpTo: 100, Bounds: Bounded{P90: true, P99: true, Max: true}}
 	if m.Wait != want {
 		t.Errorf("wait = %+v, want %+v", m.Wait, want)
 	}

@@ -77,9 +77,9 @@ type seriesBuilder struct {
 	width workload.Span
 	bins  []Bin
 	// unallocated and squat are GPUs held since the last instant, in milli-GPU;
-	// pending counts what happened at it.
+	// pending counts what happened at it, and fresh what happens at the present one.
 	unallocated, squat int64
-	pending            Bin
+	pending, fresh     Bin
 }
 
 func (s *seriesBuilder) add(g *sim.Gauge, from, to workload.Time) {
@@ -130,6 +130,15 @@ func (b *Bin) holdClasses(s *seriesBuilder, ms workload.Span) {
 	}
 }
 
+// settle takes over what happened at the instant that ends; what happened before the
+// series begins is none of it.
+func (s *seriesBuilder) settle(began bool) {
+	if began && s.fresh != (Bin{}) {
+		s.pending.add(&s.fresh)
+	}
+	s.fresh = Bin{}
+}
+
 func (s *seriesBuilder) double() {
 	half := (len(s.bins) + 1) / 2
 	for i := range half {
@@ -154,5 +163,6 @@ func (c *Collector) Series(end workload.Time) *Series {
 	if end > c.prev.At {
 		s.add(&c.prev, max(c.prev.At, c.begin), end)
 	}
+	s.bins[len(s.bins)-1].add(&s.pending) // what happened at the very end
 	return &Series{From: s.from, Width: s.width, Bins: s.bins}
 }

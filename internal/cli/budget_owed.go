@@ -11,6 +11,7 @@ import (
 	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/internal/journal"
+	"github.com/escala-sched/escala/internal/report"
 	"github.com/escala-sched/escala/metrics"
 	"github.com/escala-sched/escala/sim"
 	"github.com/escala-sched/escala/trace"
@@ -27,8 +28,12 @@ func budgetOwedCommand(s *State) *cobra.Command {
 		Short: "Show what each account was owed in a run, and what it got",
 		Long: `Reads the journal of a run and shows for each reported account what it asked for,
 what it was owed (hour by hour its share of usable capacity, but no more than it asked
-for), what it was charged, and how much of what it was owed it got, over the last
-seven days or --window. The budgets are the last ones in the journal, or --budgets.`,
+for), what it was charged, and how much of what it was owed it got, over --window or
+the seven days up to the last submission. The budgets are the last ones in the
+journal, or --budgets. Jobs that no account takes are listed.
+
+A journal does not tell how long jobs really run. So what a waiting job asks for is
+bounded by its estimate or limit here, and by its true run time in compare.`,
 		Example: `  escala budget owed run1/journal.jsonl
   escala budget owed run1/journal.jsonl --budgets budgets.yaml --window 7d..14d
   escala budget owed run1/journal.jsonl --output json`,
@@ -39,7 +44,7 @@ seven days or --window. The budgets are the last ones in the journal, or --budge
 		},
 	}
 	c.Flags().StringVar(&f.budgets, "budgets", "", "tree of shares, a `file`, in place of the journal's")
-	c.Flags().StringVar(&f.window, "window", "", "what was owed in this window, `FROM..TO`: seconds, durations since the workload's zero, or dates; either end may be left out (default: the last 7 days)")
+	c.Flags().StringVar(&f.window, "window", "", "what was owed in this window, `FROM..TO`: seconds, durations since the workload's zero, or dates; either end may be left out (default: the 7 days up to the last submission)")
 	c.Flags().VarP(newChoice(&f.output, "table", "json"), "output", "o", "what to print: table, json")
 	_ = c.RegisterFlagCompletionFunc("output", words("table", "json"))
 	return c
@@ -70,14 +75,14 @@ func (f *owedFlags) run(s *State, path string) error {
 	if tree == nil {
 		return badUsage("--budgets budgets.yaml", "%s tells no budgets, and --budgets is missing", path)
 	}
-	win := metrics.Window{From: max(seen.first, seen.last-7*workload.Day), To: seen.last}
+	win := seen.lately()
 	if f.window != "" {
 		if win, err = parseBounds(f.window, seen.clock()); err != nil {
 			return err
 		}
 	}
 	if win.To <= win.From || win.From >= seen.last {
-		return badUsage("--window, see escala budget owed --help", "the window holds nothing of the run, which goes from %s to %s", momentText(seen.first, seen.clock()), momentText(seen.last, seen.clock()))
+		return badUsage("--window, see escala budget owed --help", "the window holds nothing of the run, which goes from %s to %s", report.Moment(seen.first, seen.clock().Epoch), report.Moment(seen.last, seen.clock().Epoch))
 	}
 	r, err := journal.NewReader(path, bytes.NewReader(data))
 	if err != nil {
@@ -93,8 +98,12 @@ func (f *owedFlags) run(s *State, path string) error {
 		return broken(err, hint)
 	}
 	out := owedReport{BudgetUse: col.Budget(seen.last), Policy: h.Policy.Name, From: float64(win.From) / 1000, To: float64(min(win.To, seen.last)) / 1000}
+	out.Notes = append(out.Notes, owedByEstimates)
 	if f.budgets == "" && seen.trees > 1 {
 		out.Notes = append(out.Notes, fmt.Sprintf("The journal changes its budgets %d times; these are the last ones, for all of the window.", seen.trees-1))
+	}
+	for _, u := range tree.CheckWorkload(&workload.Workload{Jobs: seen.jobs}) {
+		out.Unmatched = append(out.Unmatched, report.Unbudgeted{Jobs: u.Jobs, Team: u.Team, Why: u.Why, First: u.First})
 	}
 	if f.output == "json" {
 		return s.printJSON(out)
@@ -102,10 +111,26 @@ func (f *owedFlags) run(s *State, path string) error {
 	return out.show(s, tree, seen.clock())
 }
 
+// owedByEstimates is why figures differ from those of compare.
+const owedByEstimates = "A journal does not tell how long jobs really run, so what a waiting job asks for is bounded by its estimate or limit, not by its true run time as in compare: what is owed may differ from there."
+
+// lately is the window by default: seven days up to the last submission, since what
+// comes after it is the tail of a simulation.
+func (g *glanced) lately() metrics.Window {
+	to := g.last
+	if g.submitted > g.first {
+		to = g.submitted
+	}
+	return metrics.Window{From: max(g.first, to-7*workload.Day), To: to}
+}
+
 // glanced is what a journal tells before it is folded.
 type glanced struct {
 	header      *journal.Header
 	first, last workload.Time
+	// submitted is the time of the last submission, jobs what has a team and a user.
+	submitted workload.Time
+	jobs      []workload.Job
 	// tree is the last one told, of so many.
 	tree  *budget.Tree
 	trees int
@@ -117,7 +142,7 @@ func glance(path string, data []byte) (*glanced, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &glanced{header: r.Header(), first: workload.Unknown, last: workload.Unknown}
+	g := &glanced{header: r.Header(), first: workload.Unknown, last: workload.Unknown, submitted: workload.Unknown}
 	for {
 		e, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -130,9 +155,17 @@ func glance(path string, data []byte) (*glanced, error) {
 			g.first = e.At
 		}
 		g.last = e.At
-		if e.Fact != nil && e.Fact.Kind == fact.BudgetsChanged {
+		if e.Fact == nil {
+			continue
+		}
+		switch e.Fact.Kind {
+		case fact.BudgetsChanged:
 			g.tree = e.Fact.Budgets
 			g.trees++
+		case fact.JobSubmitted:
+			j := e.Fact.Submitted
+			g.submitted = e.At
+			g.jobs = append(g.jobs, workload.Job{ID: j.ID, Team: j.Team, User: j.User})
 		}
 	}
 }
@@ -149,19 +182,25 @@ type owedReport struct {
 	From  float64  `json:"from"`
 	To    float64  `json:"to"`
 	Notes []string `json:"notes,omitempty"`
+	// Unmatched are the jobs of the journal that no account takes.
+	Unmatched []report.Unbudgeted `json:"unmatched,omitempty"`
 	*metrics.BudgetUse
 }
 
 // show prints the accounts as a tree: those above reported ones only with their names.
 func (r *owedReport) show(s *State, tree *budget.Tree, clock *workload.Workload) error {
-	err := s.print("%s under %s, %s to %s\n\n", r.Name, r.Policy, momentText(workload.Time(r.From*1000), clock), momentText(workload.Time(r.To*1000), clock))
+	from, to := workload.Time(r.From*1000), workload.Time(r.To*1000)
+	err := s.print("%s under %s\nWindow        %s to %s (%s)\n", r.Name, r.Policy, report.Moment(from, clock.Epoch), report.Moment(to, clock.Epoch), report.Duration(r.To-r.From))
+	for i := range r.Unmatched {
+		if err == nil {
+			err = s.print("No account    %s\n", r.Unmatched[i].Text())
+		}
+	}
+	if err == nil {
+		err = s.print("\n")
+	}
 	if err != nil {
 		return err
-	}
-	for _, n := range r.Notes {
-		if err := s.print("note: %s\n\n", n); err != nil {
-			return err
-		}
 	}
 	out := &table{header: []string{"ACCOUNT", "SHARE", "ASKED", "OWED", "CHARGED", "DELIVERED", "OF OWED", "STRICT"}}
 	reported := map[int32]int{}
@@ -191,7 +230,11 @@ func (r *owedReport) show(s *State, tree *budget.Tree, clock *workload.Workload)
 	if r.WorstOfOwed != nil && *r.WorstOfOwed < 1 {
 		text += fmt.Sprintf("; the least: %s, %s", r.Worst, partText(r.WorstOfOwed))
 	}
-	return s.print("%s.\n", text)
+	text += "."
+	for _, n := range r.Notes {
+		text += "\n" + n
+	}
+	return s.print("%s\n", text)
 }
 
 func indented(n *budget.Node) string {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/escala-sched/escala/internal/yamlx"
 	"github.com/escala-sched/escala/workload"
 )
 
@@ -27,7 +28,7 @@ var timeSteps = []workload.Span{
 }
 
 // timeTicks marks up to a dozen round times. With a calendar they are UTC dates
-// and hours, without one the time since the beginning of the picture.
+// and hours, without one the time since the clock's zero, as tables have it.
 func timeTicks(from, to, epoch workload.Time) []tick {
 	if to <= from {
 		return nil
@@ -39,7 +40,7 @@ func timeTicks(from, to, epoch workload.Time) []tick {
 			break
 		}
 	}
-	base := from
+	var base workload.Time
 	if epoch != workload.Unknown {
 		base = -epoch // midnight of the calendar lies on multiples of the step
 	}
@@ -47,13 +48,15 @@ func timeTicks(from, to, epoch workload.Time) []tick {
 	first := base + int64(math.Ceil(float64(from-base)/float64(step)))*step
 	for t := first; t <= to; t += step {
 		out = append(out, tick{
-			Pos: 100 * float64(t-from) / float64(to-from), Label: timeLabel(t, from, epoch, step), Minor: len(out)%2 == 1,
+			Pos: 100 * float64(t-from) / float64(to-from), Label: timeLabel(t, to, epoch, step), Minor: len(out)%2 == 1,
 		})
 	}
 	return out
 }
 
-func timeLabel(t, from, epoch workload.Time, step workload.Span) string {
+// timeLabel writes a tick. Times of a clock without a calendar are written as tables
+// have them (day 5) or, between days and in large units, as --at takes them (5d6h).
+func timeLabel(t, to, epoch workload.Time, step workload.Span) string {
 	if epoch != workload.Unknown {
 		u := time.UnixMilli(epoch + t).UTC()
 		switch {
@@ -66,16 +69,21 @@ func timeLabel(t, from, epoch workload.Time, step workload.Span) string {
 		}
 		return u.Format("15:04")
 	}
-	d := t - from
 	switch {
 	case step >= workload.Day:
-		return fmt.Sprintf("day %d", d/workload.Day)
-	case step >= workload.Hour:
-		return fmt.Sprintf("%d h", d/workload.Hour)
+		return fmt.Sprintf("day %d", t/workload.Day)
+	case step >= workload.Hour && to < 2*workload.Day:
+		return fmt.Sprintf("%d h", t/workload.Hour)
+	case step >= workload.Hour || to >= 2*workload.Hour:
 	case step >= workload.Minute:
-		return fmt.Sprintf("%d min", d/workload.Minute)
+		return fmt.Sprintf("%d min", t/workload.Minute)
+	case to < 2*workload.Minute:
+		return fmt.Sprintf("%d s", t/workload.Second)
 	}
-	return fmt.Sprintf("%d s", d/workload.Second)
+	if t < 0 {
+		return "-" + yamlx.Duration(-t).String()
+	}
+	return yamlx.Duration(t).String()
 }
 
 // waitMarks are the labelled points of a logarithmic axis of waits, in seconds.

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"fmt"
+
 	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/metrics"
@@ -45,6 +47,15 @@ type Unbudgeted struct {
 	Why  string `json:"why"`
 	// First is the ID of the first of them.
 	First string `json:"first"`
+}
+
+// Text names them in a line.
+func (u *Unbudgeted) Text() string {
+	jobs := count(float64(u.Jobs)) + " jobs"
+	if u.Jobs == 1 {
+		jobs = "1 job"
+	}
+	return fmt.Sprintf("%s of team %q: %s (first: %s)", jobs, u.Team, u.Why, u.First)
 }
 
 // Policy is one policy's run.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/escala-sched/escala/metrics"
 	"github.com/escala-sched/escala/workload"
@@ -9,8 +10,10 @@ import (
 
 // Finding is what the numbers say, in a sentence or two: the policy under which
 // jobs spend the least time in the queue against the first, with median, p90 and
-// occupancy beside the mean, which never stands alone. Where too many jobs never
-// end for waits to mean anything, it compares how much of the cluster is allocated.
+// occupancy beside the mean, which never stands alone. Where the queue time differs
+// from the wait for the first start, it says what becomes of either. Where runs were
+// cut with too many jobs open for waits to mean anything, or jobs never end, it
+// compares how much of the cluster is allocated.
 func Finding(c *Comparison) string {
 	if len(c.Policies) == 0 {
 		return "No policy was run."
@@ -24,7 +27,21 @@ func Finding(c *Comparison) string {
 			return s + " Runs were cut before their end, so waits are lower bounds."
 		}
 	}
-	return s
+	return s + stranded(c)
+}
+
+// stranded names jobs that a run which nobody cut left behind, "" without any.
+func stranded(c *Comparison) string {
+	var parts []string
+	for i := range c.Policies {
+		if p := &c.Policies[i]; p.Metrics.Unstarted > 0 {
+			parts = append(parts, fmt.Sprintf("%s of %s under %s", count(float64(p.Metrics.Unstarted)), count(float64(p.Metrics.Jobs)), p.Name))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " Jobs that never started count with their wait up to the end of the run, a lower bound: " + strings.Join(parts, ", ") + "."
 }
 
 const (
@@ -48,7 +65,7 @@ func (c *Comparison) endless() string {
 	}
 	for i := range c.Policies {
 		p := &c.Policies[i]
-		if open := p.Metrics.Unstarted + p.Metrics.Unfinished; open*openShare > p.Metrics.Jobs {
+		if open := p.Metrics.Unstarted + p.Metrics.Unfinished; p.Metrics.Cut && open*openShare > p.Metrics.Jobs {
 			return fmt.Sprintf("%s of %s jobs had not ended under %s when the run was cut, so waits say little.",
 				count(float64(open)), count(float64(p.Metrics.Jobs)), p.Name)
 		}
@@ -71,11 +88,19 @@ func allocation(c *Comparison) string {
 	case len(c.Policies) == 1:
 		return fmt.Sprintf("Right after the last submission %s has %s of the GPUs allocated.", first.Name, percent(a))
 	case sign <= 0:
-		return fmt.Sprintf("Right after the last submission none of the %d policies has more of the GPUs allocated than %s: %s.",
-			len(c.Policies), first.Name, percent(a))
+		return fmt.Sprintf("Right after the last submission %s more of the GPUs allocated than %s: %s.",
+			c.noOther("has", "does not have"), first.Name, percent(a))
 	}
 	return fmt.Sprintf("Right after the last submission %s has %s of the GPUs allocated instead of %s under %s (%s).",
 		best.Name, percent(b), percent(a), first.Name, d)
+}
+
+// noOther says that what holds for no policy but the first.
+func (c *Comparison) noOther(does, doesNot string) string {
+	if len(c.Policies) == 2 {
+		return c.Policies[1].Name + " " + doesNot
+	}
+	return fmt.Sprintf("none of the other %d policies %s", len(c.Policies)-1, does)
 }
 
 // waiting compares the time in the queue.
@@ -84,26 +109,49 @@ func waiting(c *Comparison) string {
 	if len(c.Policies) == 1 {
 		return "Under " + first.Name + ", " + waits(&first.Metrics) + "; occupancy is " + percent(first.Metrics.Occupancy) + "."
 	}
-	best := first
+	best, soonest := first, first
 	for i := range c.Policies {
-		if p := &c.Policies[i]; p.Metrics.QueueTime.Mean < best.Metrics.QueueTime.Mean {
+		p := &c.Policies[i]
+		if p.Metrics.QueueTime.Mean < best.Metrics.QueueTime.Mean {
 			best = p
+		}
+		if p.Metrics.Wait.Mean < soonest.Metrics.Wait.Mean {
+			soonest = p
 		}
 	}
 	a, b := &first.Metrics, &best.Metrics
 	if _, sign := secondsUnit.difference(a.QueueTime.Mean, b.QueueTime.Mean); sign >= 0 {
-		return fmt.Sprintf("None of the %d policies makes jobs wait less on average than %s: %s; occupancy is %s.",
-			len(c.Policies), first.Name, waits(a), percent(a.Occupancy))
+		if !requeues(a, &soonest.Metrics) {
+			return capitalized(fmt.Sprintf("%s jobs wait less on average than %s: %s; occupancy is %s.",
+				c.noOther("makes", "does not make"), first.Name, waits(a), percent(a.Occupancy)))
+		}
+		return capitalized(fmt.Sprintf("%s the mean %s of %s: %s (median %s, 90th percentile %s); occupancy is %s.",
+			c.noOther("shortens", "does not shorten"), queueTime, first.Name,
+			duration(a.QueueTime.Mean), duration(a.QueueTime.P50), duration(a.QueueTime.P90), percent(a.Occupancy))) + firstStarts(first, soonest)
 	}
-	s := fmt.Sprintf("Under %s jobs wait %s%s on average instead of %s under %s (%s); the median goes from %s to %s, the 90th percentile from %s to %s",
-		best.Name, duration(b.QueueTime.Mean), inAll(a, b), duration(a.QueueTime.Mean), first.Name, factor(b.QueueTime.Mean/a.QueueTime.Mean),
-		duration(a.QueueTime.P50), duration(b.QueueTime.P50), duration(a.QueueTime.P90), duration(b.QueueTime.P90))
+	gain, starts := "jobs wait %s on average instead of %s under %s (%s)", ""
+	if requeues(a, b) {
+		gain, starts = "the mean "+queueTime+" is %s instead of %s under %s (%s)", firstStarts(first, best)
+	}
+	s := "Under " + best.Name + " " + fmt.Sprintf(gain, duration(b.QueueTime.Mean), duration(a.QueueTime.Mean), first.Name, factor(b.QueueTime.Mean/a.QueueTime.Mean)) +
+		fmt.Sprintf("; the median goes from %s to %s, the 90th percentile from %s to %s",
+			duration(a.QueueTime.P50), duration(b.QueueTime.P50), duration(a.QueueTime.P90), duration(b.QueueTime.P90))
 	if d, sign := ratioUnit.difference(a.Occupancy, b.Occupancy); sign != 0 {
 		s += fmt.Sprintf(", and occupancy from %s to %s (%s)", percent(a.Occupancy), percent(b.Occupancy), d)
 	} else {
 		s += ", and occupancy stays at " + percent(a.Occupancy)
 	}
-	return s + price(a, b) + "."
+	return s + price(a, b) + "." + starts
+}
+
+// firstStarts says what becomes of the wait for the first start, which the table has
+// beside the queue time; "" where that is next to nothing.
+func firstStarts(a, b *Policy) string {
+	x, y := a.Metrics.Wait.Mean, b.Metrics.Wait.Mean
+	if _, sign := secondsUnit.difference(x, y); sign == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" The mean wait for the first start goes from %s to %s under %s.", duration(x), duration(y), b.Name)
 }
 
 // delivered compares what accounts got of what they were owed, "" without budgets.
@@ -131,15 +179,18 @@ func delivered(c *Comparison) string {
 		best.Name, percent(*b.DeliveredOfOwed), percent(*a.DeliveredOfOwed), first.Name, d, percent(*b.WorstOfOwed), percent(*a.WorstOfOwed))
 }
 
-// inAll tells that waits are those before the first start and after each stop:
-// a policy that stops jobs could start all at once and still leave them waiting.
-func inAll(runs ...*metrics.Metrics) string {
+// queueTime is a row of the table. A policy that stops jobs could start all at once
+// and still leave them waiting, so it is what policies are compared by.
+const queueTime = "queue time (for the first start and after each stop)"
+
+// requeues tells whether queue times are not just waits for the first start.
+func requeues(runs ...*metrics.Metrics) bool {
 	for _, m := range runs {
 		if m.Preemptions > 0 || m.QueueTime.Mean != m.Wait.Mean {
-			return " in all"
+			return true
 		}
 	}
-	return ""
+	return false
 }
 
 // price names what the gain was paid with.
@@ -158,6 +209,17 @@ func price(a, b *metrics.Metrics) string {
 }
 
 func waits(m *metrics.Metrics) string {
-	return fmt.Sprintf("jobs wait %s%s on average (median %s, 90th percentile %s)",
-		duration(m.QueueTime.Mean), inAll(m), duration(m.QueueTime.P50), duration(m.QueueTime.P90))
+	d := &m.QueueTime
+	spread := fmt.Sprintf("(median %s, 90th percentile %s)", duration(d.P50), duration(d.P90))
+	if requeues(m) {
+		return "the mean " + queueTime + " is " + duration(d.Mean) + " " + spread + ", the mean wait for the first start " + duration(m.Wait.Mean)
+	}
+	return "jobs wait " + duration(d.Mean) + " on average " + spread
+}
+
+func capitalized(s string) string {
+	if strings.HasPrefix(s, "none") {
+		return "N" + s[1:] // a name stays as it is
+	}
+	return s
 }

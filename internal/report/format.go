@@ -175,3 +175,9 @@ func two(n int64) string {
 	}
 	return strconv.FormatInt(n, 10)
 }
+
+// Moment writes a time of the input's clock as every report does.
+func Moment(t, epoch workload.Time) string { return moment(t, epoch) }
+
+// Duration writes seconds as every report does.
+func Duration(seconds float64) string { return duration(seconds) }

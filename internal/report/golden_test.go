@@ -41,7 +41,7 @@ func fixed() *Comparison {
 	srtf.Starvation.Longest = 240000
 	cut := base
 	cut.Cut, cut.Unstarted, cut.Makespan = true, 12, 604800
-	cut.Wait.LowerBounds, cut.Wait.ExactUpTo = 12, 5000
+	cut.Wait.LowerBounds, cut.Wait.ExactUpTo, cut.Wait.Bounds = 12, 5000, metrics.Bounded{P90: true, P99: true, Max: true}
 	w := &workload.Workload{Name: "demo", Format: "csv", Source: "jobs.csv", Licence: "CC-BY-4.0", Hash: "9f2c", Rows: 1870, Epoch: workload.Unknown,
 		Jobs: make([]workload.Job, 1867), Dropped: []workload.Dropped{{Cause: "no GPUs asked for", Count: 3, First: "jobs.csv:17"}}, Notes: []string{"Times are local to the site."}}
 	s := cluster.Uniform("22x8", 22, 8)
@@ -75,7 +75,7 @@ func judged() *Comparison {
 		m.Dates, m.Drains = &metrics.Dates{Made: 12, Kept: 11, Broken: 1}, &metrics.Drains{Nodes: 4, Mean: 3600, Max: 7200}
 		m.LostByClass = map[string]metrics.ClassLoss{"allocated": {LostGPUHours: 100 * float64(i)}, "unallocated": {LostGPUHours: 20, RestartGPUHours: 4}}
 		m.Classes = []metrics.ClassWait{
-			{Name: "debug", Jobs: 300, Started: 290, Withdrawn: 10, Dist: metrics.Dist{Mean: 400, P50: 20, P90: 600, P99: 14400, Max: 14400, N: 300, LowerBounds: 10, ExactUpTo: 14399.999}},
+			{Name: "debug", Jobs: 300, Started: 290, Withdrawn: 10, Dist: metrics.Dist{Mean: 400, P50: 20, P90: 600, P99: 14400, Max: 14400, N: 300, LowerBounds: 10, ExactUpTo: 14399.999, Bounds: metrics.Bounded{P99: true, Max: true}}},
 			{Name: "unallocated", Jobs: 900, Started: 900, Dist: metrics.Dist{Mean: 9000, P50: 4000, P90: 30000, P99: 90000, Max: 99000, N: 900}}}
 		m.Sizes = []metrics.ClassWait{{Name: "1", Jobs: 1000, Started: 990, Withdrawn: 10, Dist: metrics.Dist{P50: 30, P90: 700, P99: 20000, N: 1000}},
 			{Name: ">64", Jobs: 4, Started: 4, Dist: metrics.Dist{P50: 40000, P90: 90000, P99: 90000, N: 4}}}
@@ -173,5 +173,36 @@ func TestJSONKeys(t *testing.T) {
 				t.Errorf("%s.%s = %v, want a number", key, k, d[k])
 			}
 		}
+	}
+}
+
+// TestBoundsSayWhy: nobody is said to have cut a run or withdrawn a job that was not.
+func TestBoundsSayWhy(t *testing.T) {
+	for name, tc := range map[string]struct {
+		cut                  bool
+		unstarted, withdrawn int
+		want                 string
+	}{
+		"cut":       {true, 12, 3, "The run was cut: figures marked >= are lower bounds."},
+		"left over": {false, 12, 0, "Figures marked >= are lower bounds: jobs had not started or ended when the run did."},
+		"withdrawn": {false, 0, 3, "Figures marked >= are lower bounds: jobs were withdrawn before they started."},
+		"both":      {false, 12, 3, "Figures marked >= are lower bounds: jobs were withdrawn before they started, or had not started or ended when the run did."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := fixed()
+			m := &c.Policies[2].Metrics
+			m.Cut, m.Unstarted, m.Withdrawn = tc.cut, tc.unstarted, tc.withdrawn
+			var b bytes.Buffer
+			if err := WriteTable(&b, c, TableOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+			if got := lines[len(lines)-1]; got != tc.want {
+				t.Errorf("got  %s\nwant %s", got, tc.want)
+			}
+			if !tc.cut && strings.Contains(b.String(), "cut") {
+				t.Error("it says that something was cut")
+			}
+		})
 	}
 }

@@ -56,11 +56,7 @@ func (c *Comparison) head() []headLine {
 		add("Note", n)
 	}
 	for _, u := range c.Unbudgeted {
-		jobs := count(float64(u.Jobs)) + " jobs"
-		if u.Jobs == 1 {
-			jobs = "1 job"
-		}
-		add("No account", fmt.Sprintf("%s of team %q: %s (first: %s)", jobs, u.Team, u.Why, u.First))
+		add("No account", u.Text())
 	}
 	for _, a := range c.Assumptions {
 		v := a.Value

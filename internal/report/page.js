@@ -206,7 +206,7 @@ if (P) {
     g.strokeStyle = css('--faint');
     const steps = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2419200, 7862400, 31449600];
     const step = steps.find((s) => (to - from) / s <= (narrow ? 5 : 12)) || 31449600;
-    const base = D.epoch === null ? 0 : -((D.epoch + P.from) / 1000);
+    const base = -((D.epoch ?? 0) + P.from) / 1000;
     for (let t = base + Math.ceil((from - base) / step) * step; t <= to; t += step) {
       const x = xOf(t);
       if (x < left || x > W - 8) continue;
@@ -223,10 +223,18 @@ if (P) {
       if (step >= 86400 || midnight) return d.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
       return d.toISOString().slice(11, step < 60 ? 19 : 16);
     }
+    t += P.from / 1000;
     if (step >= 86400) return 'day ' + Math.round(t / 86400);
-    if (step >= 3600) return Math.round(t / 3600) + ' h';
-    if (step >= 60) return Math.round(t / 60) + ' min';
-    return Math.round(t) + ' s';
+    const end = to + P.from / 1000;
+    if (step >= 3600 && end < 172800) return Math.round(t / 3600) + ' h';
+    if (step < 3600 && step >= 60 && end < 7200) return Math.round(t / 60) + ' min';
+    if (step < 60 && end < 120) return Math.round(t) + ' s';
+    let text = t < 0 ? '-' : '', rest = Math.abs(Math.round(t));
+    for (const [unit, s] of [['d', 86400], ['h', 3600], ['m', 60], ['s', 1]]) {
+      if (rest >= s) text += Math.floor(rest / s) + unit;
+      rest %= s;
+    }
+    return text || '0s';
   }
 
   function find(ev) {

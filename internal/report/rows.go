@@ -125,7 +125,7 @@ func buildRows() []row {
 			definition: "Jobs that waited longer than a day before their first start."},
 		row{section: waitSection, label: "Longest wait", key: "starvation.longest", unit: secondsUnit, better: -1, always: true,
 			get:        plain(func(m *metrics.Metrics) float64 { return m.Starvation.Longest }),
-			bound:      func(m *metrics.Metrics) bool { return m.Wait.Bound(m.Wait.Max) || m.Unstarted > 0 },
+			bound:      func(m *metrics.Metrics) bool { return m.Wait.Bounds.Max || m.Unstarted > 0 },
 			definition: "The longest wait of any job."})
 	r = append(r, distRows(finishSection, "JCT", "jct", secondsUnit, true, func(m *metrics.Metrics) *metrics.Dist { return &m.JCT },
 		"Job completion time: last finish - submission.")...)
@@ -177,10 +177,10 @@ func buildRows() []row {
 			definition: "GPU-time assigned from the first submission to the last finish."},
 		row{section: jobsSection, label: "Unstarted", key: "unstarted", unit: countUnit, better: -1,
 			get:        plain(func(m *metrics.Metrics) float64 { return float64(m.Unstarted) }),
-			definition: "Jobs that had not started when the run was cut; their wait so far is a lower bound."},
+			definition: "Jobs that had not started when the run ended; their wait so far is a lower bound."},
 		row{section: jobsSection, label: "Unfinished", key: "unfinished", unit: countUnit, better: -1,
 			get:        plain(func(m *metrics.Metrics) float64 { return float64(m.Unfinished) }),
-			definition: "Jobs that had started and not ended when the run was cut."},
+			definition: "Jobs that had started and not ended when the run did."},
 		row{section: jobsSection, label: "Refused", key: "refused", unit: countUnit, better: -1,
 			get:        plain(func(m *metrics.Metrics) float64 { return float64(m.Refused) }),
 			definition: "Jobs that the empty cluster could not hold. They have no wait."},
@@ -198,12 +198,12 @@ func distRows(section, label, key string, u unit, always bool, d func(*metrics.M
 	figures := []struct {
 		name, key string
 		of        func(*metrics.Dist) float64
-		mean      bool
+		bound     func(*metrics.Dist) bool
 	}{
-		{"mean", "mean", func(d *metrics.Dist) float64 { return d.Mean }, true},
-		{"median", "p50", func(d *metrics.Dist) float64 { return d.P50 }, false},
-		{"p90", "p90", func(d *metrics.Dist) float64 { return d.P90 }, false},
-		{"p99", "p99", func(d *metrics.Dist) float64 { return d.P99 }, false},
+		{"mean", "mean", func(d *metrics.Dist) float64 { return d.Mean }, (*metrics.Dist).MeanBound},
+		{"median", "p50", func(d *metrics.Dist) float64 { return d.P50 }, func(d *metrics.Dist) bool { return d.Bounds.P50 }},
+		{"p90", "p90", func(d *metrics.Dist) float64 { return d.P90 }, func(d *metrics.Dist) bool { return d.Bounds.P90 }},
+		{"p99", "p99", func(d *metrics.Dist) float64 { return d.P99 }, func(d *metrics.Dist) bool { return d.Bounds.P99 }},
 	}
 	var out []row
 	for _, f := range figures {
@@ -217,7 +217,7 @@ func distRows(section, label, key string, u unit, always bool, d func(*metrics.M
 			},
 			bound: func(m *metrics.Metrics) bool {
 				p := d(m)
-				return p != nil && (f.mean && p.MeanBound() || !f.mean && p.Bound(f.of(p)))
+				return p != nil && f.bound(p)
 			},
 			definition: definition,
 		})

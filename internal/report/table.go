@@ -69,20 +69,33 @@ func (t *tableWriter) closing() {
 			t.WriteString(line + "\n")
 		}
 	}
-	cut, bound := false, false
+	cut, bound, withdrawn, open := false, false, false, false
 	for i := range t.c.Policies {
 		m := &t.c.Policies[i].Metrics
 		cut = cut || m.Cut
+		withdrawn, open = withdrawn || m.Withdrawn > 0, open || m.Unstarted+m.Unfinished > 0
 		for _, r := range t.rows {
 			bound = bound || r.isBound(m)
 		}
 	}
-	switch {
-	case cut:
+	if cut {
 		t.WriteString("The run was cut: figures marked >= are lower bounds.\n")
-	case bound:
-		t.WriteString("Figures marked >= are lower bounds: jobs were withdrawn before they started.\n")
+	} else if bound {
+		t.WriteString("Figures marked >= are lower bounds" + boundCause(withdrawn, open) + ".\n")
 	}
+}
+
+// boundCause says why figures of runs that nobody cut are bounds.
+func boundCause(withdrawn, open bool) string {
+	switch {
+	case withdrawn && open:
+		return ": jobs were withdrawn before they started, or had not started or ended when the run did"
+	case withdrawn:
+		return ": jobs were withdrawn before they started"
+	case open:
+		return ": jobs had not started or ended when the run did"
+	}
+	return ""
 }
 
 type tableWriter struct {

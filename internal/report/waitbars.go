@@ -54,14 +54,14 @@ func (w *waitBars) add(c *Comparison, label string, x scale, of func(*metrics.Me
 		if k == nil {
 			continue
 		}
-		text := func(v float64) string {
-			if k.Bound(v) {
+		text := func(v float64, bound bool) string {
+			if bound {
 				return "≥ " + duration(v)
 			}
 			return duration(v)
 		}
 		g.Rows = append(g.Rows, waitRow{Policy: c.Policies[i].Name, Color: i % colors, Jobs: count(float64(k.Jobs)), Unstarted: count(float64(k.Withdrawn + k.Unstarted)),
-			P50: text(k.P50), P90: text(k.P90), P99: text(k.P99), At50: 100 * x.at(k.P50), At90: 100 * x.at(k.P90)})
+			P50: text(k.P50, k.Bounds.P50), P90: text(k.P90, k.Bounds.P90), P99: text(k.P99, k.Bounds.P99), At50: 100 * x.at(k.P50), At90: 100 * x.at(k.P90)})
 	}
 	if len(g.Rows) > 0 {
 		w.Groups = append(w.Groups, g)
