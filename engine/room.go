@@ -711,7 +711,11 @@ func (e *Engine) clearNodes(d *decision, shape *place.Shape, k int, w *claimant,
 			best, bestCost = set, cost
 		}
 	}
-	return best, true
+	// A gang that was chosen later may have made an earlier one needless.
+	e.sortPriced(best)
+	s.barNodes()
+	defer s.unbarNodes()
+	return e.spare(e.without(pool, best), shape, k, best), true
 }
 
 // enoughNodes tells whether as many nodes as a gang has tasks could be cleared, without

@@ -65,15 +65,15 @@ func Sentence(r fact.Reason, names Namer) string {
 	case fact.BlockedByHead:
 		return fmt.Sprintf("%s is before it in the same queue and does not fit yet.", capital(other))
 	case fact.TooFewFree:
-		return fmt.Sprintf("It needs %d GPUs and %s free.", r.Want, are(r.Have))
+		return fmt.Sprintf("It needs %s and %s free.", gpus(r.Want), are(r.Have))
 	case fact.NoShape:
 		return fmt.Sprintf("Enough GPUs are free (%d), but not in its shape: the largest usable block is %d of the %d it needs.", r.Have, r.Block, r.Want)
 	case fact.WouldDelay:
 		return fmt.Sprintf("It fits now, but would delay %s, which has a reservation at %s.", other, until)
 	case fact.NotFreeable:
-		return fmt.Sprintf("It needs %d GPUs, and preemption could free no more than %d.", r.Want, r.Have)
+		return fmt.Sprintf("It needs %s, and preemption could free no more than %d.", gpus(r.Want), r.Have)
 	case fact.NoVictims:
-		return fmt.Sprintf("Enough work could give way in all, but no one place can be cleared: at most %d of the %d GPUs it needs.", r.Have, r.Want)
+		return fmt.Sprintf("Enough work could give way in all, but no one place can be cleared: at most %d of the %s it needs.", r.Have, gpus(r.Want))
 	case fact.CrossTeamOff:
 		return "Under this policy only work of its own team may give way to it, and that is not enough."
 	case fact.Leaving:
@@ -106,26 +106,26 @@ func shareSentence(r fact.Reason, other, until string) string {
 	case fact.DateCame:
 		return fmt.Sprintf("It was stopped for the reservation of %s, whose date is %s.", other, until)
 	case fact.Protected:
-		return fmt.Sprintf("What could give way is protected: %d of the %d GPUs it needs could be cleared, and the rest is safe until %s at the longest.", r.Have, r.Want, until)
+		return fmt.Sprintf("What could give way is protected: %d of the %s it needs could be cleared, and the rest is safe until %s at the longest.", r.Have, gpus(r.Want), until)
 	case fact.GuardOff:
 		if r.Want == 0 {
-			return "Others could be stopped for it, but its team is served too well already."
+			return "Others could be stopped for it, but with its own start counted its account would be served no less than theirs, or they are below their share themselves."
 		}
-		return fmt.Sprintf("Others could be stopped for it, but its team would hold %d GPUs of a share of %d.", r.Have, r.Want)
+		return fmt.Sprintf("Others could be stopped for it, but its account would hold %s of a share of %d.", gpus(r.Have), r.Want)
 	case fact.RateLimited:
 		return fmt.Sprintf("Allocated work may be stopped for others again at %s.", until)
 	case fact.OverKill:
-		return fmt.Sprintf("Making room would stop %d GPUs of work, and it may stop %d.", r.Have, r.Want)
+		return fmt.Sprintf("Making room would stop %s of work, and it may stop %d.", gpus(r.Have), r.Want)
 	case fact.ReservedFor:
 		return fmt.Sprintf("It fits, but only on nodes that are reserved for %s at %s, before its protection would be over.", other, until)
 	case fact.DebugNodes:
 		return "It fits, but only on nodes that are kept for short debug jobs."
 	case fact.BudgetShort:
-		return fmt.Sprintf("The hard budget of its account has %d GPU-hours left of the %d that it needs.", r.Have, r.Want)
+		return fmt.Sprintf("The hard budget of its account has %d GPU-h left of the %d that it needs.", r.Have, r.Want)
 	case fact.NoAccount:
 		return "No account of the budgets takes its team and user."
 	case fact.TeamLimit:
-		return fmt.Sprintf("Its team may hold %d GPUs of such work at once, and would hold %d.", r.Want, r.Have)
+		return fmt.Sprintf("Its team may hold %s of such work at once, and would hold %d.", gpus(r.Want), r.Have)
 	case fact.Drained:
 		return "It was stopped since its node is wanted for repair."
 	case fact.Idle:
@@ -139,6 +139,13 @@ func are(n int32) string {
 		return "1 is"
 	}
 	return fmt.Sprintf("%d are", n)
+}
+
+func gpus(n int32) string {
+	if n == 1 {
+		return "1 GPU"
+	}
+	return fmt.Sprintf("%d GPUs", n)
 }
 
 func capital(s string) string {
