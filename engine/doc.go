@@ -18,4 +18,23 @@
 // A decision of several starts tries them one after another on the real indexes
 // and takes all of it back before it returns. The caller journals the actions,
 // commits them, then sends them.
+//
+// # Where things are
+//
+// engine.go takes facts in, commit.go actions; state.go is what is known of a job,
+// class.go and queue.go what waits, in the order of order.go. decide.go is a decision:
+// starts, with easy.go (one date), plan.go (many), las.go and preempt.go (who gives way)
+// and limit.go. explain.go and account.go answer why.
+//
+// Files that begin with share_ are budgets, fair share and contracts. A decision is in
+// share.go: it stops what has to go (share_stop.go), serves dates that have come
+// (share_date_due.go), walks the tree (share_walk.go) over work to be charged
+// (share_work.go), then over unallocated work (share_fill.go). Work is counted first
+// (share_look.go), paid for (share_pay.go), kept off the places of dates (share_bars.go),
+// placed (share_place.go); else room is made for it (share_room.go) from those whom the
+// guard lets go (share_guard.go, share_ranks.go) at the least price (share_price.go,
+// share_clear_*.go); else it gets a date (share_date.go) that is certain
+// (share_date_certain.go). share_state.go is the state, share_charge.go charges it,
+// share_ends.go knows when protections end, share_budgets.go changes the tree,
+// share_session.go knows who sits idle.
 package engine

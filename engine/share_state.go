@@ -3,8 +3,6 @@ package engine
 import (
 	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/cluster"
-	"github.com/escala-sched/escala/fact"
-	"github.com/escala-sched/escala/place"
 	"github.com/escala-sched/escala/policy"
 	"github.com/escala-sched/escala/workload"
 )
@@ -120,37 +118,6 @@ type group struct {
 	failedMore         workload.Span
 }
 
-// looked is what would be free of a pool if some work went: all says it of all nodes,
-// work of those that are not kept for debug jobs.
-type looked struct{ all, work []*cluster.Free }
-
-// of returns the index that a class looks at.
-func (l *looked) of(pool int32, debug bool) *cluster.Free {
-	if debug {
-		return l.all[pool]
-	}
-	return l.work[pool]
-}
-
-func (l *looked) take(e *Engine, pool int32, g []cluster.Grant, milli int64) {
-	e.takeFrom(l.all[pool], g, milli)
-	if l.work[pool] != l.all[pool] {
-		e.takeFrom(l.work[pool], g, milli)
-	}
-}
-
-func (l *looked) give(e *Engine, pool int32, g []cluster.Grant, milli int64) {
-	e.giveTo(l.all[pool], g, milli)
-	if l.work[pool] != l.all[pool] {
-		e.giveTo(l.work[pool], g, milli)
-	}
-}
-
-func (l *looked) shut(s *sharing, pool, node int32, shut bool) {
-	l.all[pool].SetShut(node, shut)
-	l.work[pool].SetShut(node, shut || s.debug[node])
-}
-
 // contracted is what sharing knows of a job.
 type contracted struct {
 	leaf int32
@@ -178,9 +145,9 @@ type contracted struct {
 // usage of a node of the tree at the grid time, good while stamp is the present one.
 type usage struct {
 	stamp uint64
-	// begun is the rate of what started in the decision of that stamp.
-	begunAt  uint64
+	// begun is the rate of what started in the decision of stamp begunAt.
 	begun    int64
+	begunAt  uint64
 	charged  int64
 	standing budget.Standing
 	stood    uint64
@@ -189,31 +156,6 @@ type usage struct {
 type verdictOf struct {
 	stamp uint64
 	ok    bool
-}
-
-// knownShape is what was found of a shape, for debug classes and others apart:
-// whoever asks for the same with no fewer bars is refused without a search. Bars are a
-// set of dates that keep off, by their place in the list.
-type knownShape struct {
-	shape *place.Shape
-	debug bool
-	// seen is the stamp of the rest: whether counting allows it on what is free, if
-	// unallocated work went, and if all went that is not protected.
-	seen                uint64
-	free, room, swapped bool
-	// noFree: nothing that is free holds it, in the pass of this stamp.
-	noFree     uint64
-	noFreeBars uint64
-	// noRoom: nor would it if unallocated work went, at this version.
-	noRoom     uint64
-	noRoomBars uint64
-	// inWalk and dead: it is in the walk of this number, and nothing can come of it any more.
-	inWalk, dead uint64
-}
-
-type knownKey struct {
-	shape *place.Shape
-	debug bool
 }
 
 func newSharing(e *Engine, p *policy.Sharing) *sharing {
@@ -335,214 +277,4 @@ func (e *Engine) rateOf(n int32, milli int64, pool, tasks int32) int64 {
 		r += need.CPU * int64(tasks) * p.CPUWeight / 1000
 	}
 	return r
-}
-
-// know returns what is remembered of a class's shape.
-func (s *sharing) know(e *Engine, c *class) *knownShape {
-	// Who fits nowhere else may use the debug nodes as well.
-	key := knownKey{c.shape, s.isDebug(c) || !s.fitsBeside(e, c)}
-	k := s.known[key]
-	if k == nil {
-		k = &knownShape{shape: smallest(c.shape), debug: key.debug}
-		s.known[key] = k
-	}
-	return k
-}
-
-// fitsBeside tells whether the nodes that are not kept for debug jobs, all empty,
-// could hold a class.
-func (s *sharing) fitsBeside(e *Engine, c *class) bool {
-	if s.nDebug == 0 {
-		return true
-	}
-	shape := smallest(c.shape)
-	for k, p := range shape.Pools {
-		if s.beside == nil {
-			s.beside = make([]*cluster.Free, len(e.layout.Pools))
-		}
-		if s.beside[p] == nil {
-			s.beside[p] = cluster.NewFree(e.layout, p)
-			for _, n := range e.layout.Pools[p].Nodes {
-				s.beside[p].SetShut(n, s.debug[n])
-			}
-		}
-		if e.placer.FitsIn(s.beside[p], shape, k) {
-			return true
-		}
-	}
-	return false
-}
-
-// largest is the largest gang of an elastic shape.
-func largest(s *place.Shape) *place.Shape {
-	if sizes := s.Rigid(); sizes != nil {
-		return sizes[0]
-	}
-	return s
-}
-
-// isDebug tells whether a class is short and small.
-func (s *sharing) isDebug(c *class) bool {
-	d := &s.pol.Debug
-	return !c.fill && c.span <= d.MinRuntime && largest(c.shape).Milli <= d.GPUs*1000
-}
-
-// grace is how long the run of a job may take to stop.
-func (e *Engine) graceOf(n int32, unallocated bool) workload.Span {
-	s := e.sharing
-	c := e.contract(&e.jobs[n])
-	most := s.pol.GraceAllocated
-	if unallocated {
-		most = s.pol.GraceUnallocated
-	}
-	switch {
-	case c.Grace > 0:
-		return min(c.Grace, most)
-	case c.CheckpointOnStop:
-		return most
-	}
-	return 0
-}
-
-// rebudget changes the tree while the engine runs: every waiting job is filed anew.
-// An error (a credit with a date where there is no calendar) leaves all as it was.
-func (e *Engine) rebudget(f *fact.Fact) error {
-	s := e.sharing
-	at := f.At
-	accounts, err := s.openAccounts(f.Budgets, f.Epoch, at)
-	if err != nil {
-		return err
-	}
-	if len(s.jobs) == 0 {
-		s.setTree(e, f.Budgets, f.Epoch, at)
-		s.ledger.SetUsable(at, e.usable())
-		s.accounts = accounts
-		return nil
-	}
-	var waits []int32
-	for n := range e.jobs {
-		if j := &e.jobs[n]; j.state == waiting {
-			waits = append(waits, int32(n))
-			e.dequeue(int32(n))
-		}
-	}
-	old, outside := s.leaves, s.outside
-	ledger, moved := s.ledger.Rebase(f.Budgets, at)
-	fill, _ := s.fill.Rebase(f.Budgets, at)
-	first := s.accounts == nil && accounts != nil
-	s.tree, s.epoch, s.ledger, s.fill, s.accounts = f.Budgets, f.Epoch, ledger, fill, accounts
-	s.ledger.SetUsable(at, e.usable())
-	s.layOut()
-	for i, to := range moved {
-		if to >= 0 {
-			s.leaves[to].open += old[i].open
-			for _, n := range old[i].opens {
-				s.jobs[n].inOpens = int32(len(s.leaves[to].opens))
-				s.leaves[to].opens = append(s.leaves[to].opens, n)
-			}
-		}
-	}
-	for n := range s.jobs {
-		j, c := &e.jobs[n], &s.jobs[n]
-		if j.spec == nil {
-			continue
-		}
-		was := c.leaf
-		c.leaf = s.leafOf(j.spec)
-		switch j.state {
-		case starting, running, claiming:
-			// A run stays where its charges went.
-			if was == outside {
-				c.leaf = s.outside
-			} else if c.leaf = moved[was]; c.leaf < 0 {
-				c.leaf = s.outside
-				s.orphan(e, int32(n))
-			}
-			if !c.unallocated {
-				s.hold(c.leaf, e.heldBy(int32(n)))
-			}
-		}
-	}
-	if first { // what is past its protection draws from now on
-		for n := range s.jobs {
-			if c := &s.jobs[n]; c.open && !c.unallocated {
-				s.accounts.Draw(c.leaf, at, c.rate)
-				c.draws = true
-			}
-		}
-	}
-	clear(e.classOf)
-	for _, n := range waits {
-		since := e.jobs[n].since
-		e.enqueue(n)
-		e.jobs[n].since = since
-	}
-	for i := range s.dates {
-		x := &s.dates[i]
-		x.lost = x.lost || e.jobs[x.job].state != waiting || e.classes[e.jobs[x.job].class].fill
-	}
-	s.pending.all, s.pending.swaps = true, true
-	e.dirty = true
-	return nil
-}
-
-// orphan makes the run, or the claim, of a job unallocated whose account is gone.
-func (s *sharing) orphan(e *Engine, n int32) {
-	c := &s.jobs[n]
-	c.charged, c.draws, c.open, c.until = false, false, false, unset
-	if e.jobs[n].state == claiming {
-		for i := range e.claims {
-			e.claims[i].lost = e.claims[i].lost || e.claims[i].job == n
-		}
-		return
-	}
-	if c.unallocated {
-		return
-	}
-	s.letGo(e, n)
-	c.unallocated = true
-}
-
-// openAccounts opens the hard budgets of a tree, or takes over what the present ones
-// have left; nil where it limits nobody.
-func (s *sharing) openAccounts(t *budget.Tree, epoch, at workload.Time) (*budget.Accounts, error) {
-	if s.accounts != nil {
-		return s.accounts.Rebase(t, at)
-	}
-	for i := range t.Nodes {
-		if t.Nodes[i].Budget != nil {
-			return budget.NewAccounts(t, epoch, at)
-		}
-	}
-	return nil, nil
-}
-
-// hold adds to what a leaf and all above it hold.
-func (s *sharing) hold(leaf int32, milli int64) {
-	for n := leaf; n >= 0 && n < s.outside; n = s.tree.Nodes[n].Parent {
-		s.held[n] += milli
-	}
-}
-
-// heldBy is the milli-GPU that a job runs on or has claimed.
-func (e *Engine) heldBy(n int32) int64 {
-	if e.jobs[n].state == claiming {
-		for i := range e.claims {
-			if e.claims[i].job == n {
-				return e.claims[i].milli
-			}
-		}
-	}
-	return e.jobs[n].milli
-}
-
-// budgetsChanged takes in a new tree. Policies that know no budgets do not mind.
-func (e *Engine) budgetsChanged(f *fact.Fact) error {
-	if f.Budgets == nil {
-		return ErrUnknown
-	}
-	if e.sharing != nil {
-		return e.rebudget(f)
-	}
-	return nil
 }

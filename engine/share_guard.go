@@ -130,8 +130,9 @@ func (e *Engine) fair(w *claimant, set []victim) bool {
 	return true
 }
 
-// kills tells whether a set of victims is small enough for who they make room for.
-func (e *Engine) kills(w *claimant, set []victim) (sum int64, ok bool) {
+// smallEnough tells whether a set of victims is small enough for who they make room
+// for; sum is what they hold, in milli-GPU.
+func (e *Engine) smallEnough(w *claimant, set []victim) (sum int64, ok bool) {
 	p := e.sharing.pol
 	for i := range set {
 		sum += e.jobs[set[i].job].milli

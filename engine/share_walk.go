@@ -92,8 +92,8 @@ func (e *Engine) buildNode(w *walk, n int32, used ratio) {
 	}
 }
 
-// served tells whether sibling a goes before sibling b.
-func (e *Engine) served(w *walk, a, b int32, used ratio) bool {
+// comesFirst tells whether sibling a goes before sibling b.
+func (e *Engine) comesFirst(w *walk, a, b int32, used ratio) bool {
 	na, nb := &w.tree.Nodes[a], &w.tree.Nodes[b]
 	if c := budget.CompareRatio(used(a)+w.more[a], na.Share, used(b)+w.more[b], nb.Share); c != 0 {
 		return c < 0
@@ -111,10 +111,10 @@ func (e *Engine) siftNode(w *walk, h []int32, i int, used ratio) {
 		if l >= len(h) {
 			return
 		}
-		if r := l + 1; r < len(h) && e.served(w, h[r], h[l], used) {
+		if r := l + 1; r < len(h) && e.comesFirst(w, h[r], h[l], used) {
 			l = r
 		}
-		if !e.served(w, h[l], h[i], used) {
+		if !e.comesFirst(w, h[l], h[i], used) {
 			return
 		}
 		h[i], h[l] = h[l], h[i]

@@ -1,0 +1,218 @@
+package engine
+
+import (
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/place"
+	"github.com/escala-sched/escala/workload"
+)
+
+// knownShape is what was found of a shape, for debug classes and others apart:
+// whoever asks for the same with no fewer bars is refused without a search. Bars are a
+// set of dates that keep off, by their place in the list.
+type knownShape struct {
+	shape *place.Shape
+	debug bool
+	// seen is the stamp of the rest: whether counting allows it on what is free, if
+	// unallocated work went, and if all went that is not protected.
+	seen                uint64
+	free, room, swapped bool
+	// noFree: nothing that is free holds it, in the pass of this stamp.
+	noFree     uint64
+	noFreeBars uint64
+	// noRoom: nor would it if unallocated work went, at this version.
+	noRoom     uint64
+	noRoomBars uint64
+	// inWalk and dead: it is in the walk of this number, and nothing can come of it any more.
+	inWalk, dead uint64
+}
+
+type knownKey struct {
+	shape *place.Shape
+	debug bool
+}
+
+// know returns what is remembered of a class's shape.
+func (s *sharing) know(e *Engine, c *class) *knownShape {
+	// Who fits nowhere else may use the debug nodes as well.
+	key := knownKey{c.shape, s.isDebug(c) || !s.fitsBeside(e, c)}
+	k := s.known[key]
+	if k == nil {
+		k = &knownShape{shape: smallest(c.shape), debug: key.debug}
+		s.known[key] = k
+	}
+	return k
+}
+
+// fitsBeside tells whether the nodes that are not kept for debug jobs, all empty,
+// could hold a class.
+func (s *sharing) fitsBeside(e *Engine, c *class) bool {
+	if s.nDebug == 0 {
+		return true
+	}
+	shape := smallest(c.shape)
+	for k, p := range shape.Pools {
+		if s.beside == nil {
+			s.beside = make([]*cluster.Free, len(e.layout.Pools))
+		}
+		if s.beside[p] == nil {
+			s.beside[p] = cluster.NewFree(e.layout, p)
+			for _, n := range e.layout.Pools[p].Nodes {
+				s.beside[p].SetShut(n, s.debug[n])
+			}
+		}
+		if e.placer.FitsIn(s.beside[p], shape, k) {
+			return true
+		}
+	}
+	return false
+}
+
+// largest is the largest gang of an elastic shape.
+func largest(s *place.Shape) *place.Shape {
+	if sizes := s.Rigid(); sizes != nil {
+		return sizes[0]
+	}
+	return s
+}
+
+// isDebug tells whether a class is short and small.
+func (s *sharing) isDebug(c *class) bool {
+	d := &s.pol.Debug
+	return !c.fill && c.span <= d.MinRuntime && largest(c.shape).Milli <= d.GPUs*1000
+}
+
+// look finds out by counting what may become of a shape in this decision.
+func (e *Engine) look(k *knownShape) {
+	s := e.sharing
+	if k.seen == s.stamp {
+		return
+	}
+	k.seen, k.free, k.room, k.swapped = s.stamp, false, false, false
+	for i, p := range k.shape.Pools {
+		k.free = k.free || e.placer.MayFit(e.frees[p], k.shape, i)
+		k.room = k.room || e.placer.MayFit(s.loose.of(p, k.debug), k.shape, i)
+		k.swapped = k.swapped || e.placer.MayFit(s.soft.of(p, k.debug), k.shape, i)
+	}
+}
+
+// groupWorth refuses the classes of a leaf that ask for the same shape.
+func (e *Engine) groupWorth(leaf int32, k *knownShape) bool {
+	s := e.sharing
+	e.look(k)
+	switch {
+	case k.free, k.room, s.brute:
+		return true
+	case s.present.swaps && k.swapped && e.mightFree(leaf, k.shape, k.debug):
+		return true
+	}
+	return s.present.swaps && s.pol.Reservations.Count > 0 && k.shape.Milli > s.pol.Reservations.Above*1000
+}
+
+// worthTrying refuses by counting: free GPUs, then those that work which may be
+// stopped would free, then a date.
+func (e *Engine) worthTrying(d *decision, c *class) bool {
+	s := e.sharing
+	k := c.known
+	e.look(k)
+	switch {
+	case k.free && (k.noFree != s.stamp || k.noFreeBars != 0), k.room && !e.roomless(d, c, k.shape):
+		return true
+	case (s.present.swaps || c.fresh) && k.swapped && e.mightFree(c.leaf, k.shape, k.debug) && !e.failedFor(d, c):
+		return true
+	}
+	if s.mayDate(e, c) {
+		return true
+	}
+	c.reason = fact.Reason{For: none}
+	return false
+}
+
+// bury notes that no class of a shape can start any more in this decision: what is
+// free and what unallocated work would free only becomes less.
+func (e *Engine) bury(c *class) {
+	s, k := e.sharing, c.known
+	if s.present.swaps || len(s.present.fresh) > 0 || k.dead == s.walks || k.noFreeBars|k.noRoomBars != 0 {
+		return
+	}
+	if (k.noFree == s.stamp || !e.placer.MayFitAny(e.frees, k.shape)) && k.noRoom == e.roomVersion(k.shape) {
+		k.dead = s.walks
+		s.alive--
+	}
+}
+
+// failedFor remembers within a decision that stopping allocated work would not help
+// one of the class's group that asked for no more.
+func (e *Engine) failedFor(d *decision, c *class) bool {
+	s := e.sharing
+	g := s.groupOf(c)
+	if g.failed != s.stamp || c.span < g.failedMore || s.brute {
+		return false
+	}
+	return g.failedBars == 0 || e.barredBy(d, c, c.cur, c.span, s.leaveTime())&g.failedBars == g.failedBars
+}
+
+func (s *sharing) groupOf(c *class) *group { return &s.leaves[c.leaf].work[c.group] }
+
+// leaveTime is how long those who are stopped, or leave already, may take to go.
+func (s *sharing) leaveTime() workload.Span {
+	return max(s.pol.GraceAllocated, s.pol.GraceUnallocated, s.pol.CheckpointWait)
+}
+
+// roomless remembers that unallocated work could not make room for the shape, and that
+// nothing has become free since.
+func (e *Engine) roomless(d *decision, c *class, shape *place.Shape) bool {
+	k := c.known
+	if k.noRoom != e.roomVersion(shape) || e.sharing.brute {
+		return false
+	}
+	return k.noRoomBars == 0 || e.barredBy(d, c, c.cur, c.span, e.sharing.leaveTime())&k.noRoomBars == k.noRoomBars
+}
+
+// roomVersion changes whenever a shape that unallocated work could not make room
+// for may fit: allocated work has gone, or a date.
+func (e *Engine) roomVersion(shape *place.Shape) uint64 {
+	v := e.sharing.dateChanges + 1
+	for _, p := range shape.Pools {
+		v += e.sharing.loose.all[p].Grown()
+	}
+	return v
+}
+
+// mightFree is a bound by counting: what a leaf could have if its start cost nothing.
+func (e *Engine) mightFree(leaf int32, shape *place.Shape, debug bool) bool {
+	s := e.sharing
+	if s.brute {
+		return true
+	}
+	l := &s.leaves[leaf]
+	if l.haveAt != s.stamp {
+		l.have, l.haveAt = s.mightHave(&claimant{job: none, leaf: leaf}), s.stamp
+	}
+	if l.have == 0 {
+		return false
+	}
+	for _, p := range shape.Pools {
+		if s.loose.of(p, debug).Milli()+l.have >= shape.Milli {
+			return true
+		}
+	}
+	return false
+}
+
+// enoughOpen is the counting bound for stopping allocated work: what the guard lets
+// the claimant have, wherever it runs.
+func (e *Engine) enoughOpen(d *decision, c *class, shape *place.Shape, w *claimant, pool int32) bool {
+	s := e.sharing
+	if !s.maySwap(d.now) {
+		c.reason = fact.Reason{Code: fact.RateLimited, For: none, Until: max(s.nextEvict, 0)}
+		return false
+	}
+	if s.brute || s.loose.all[pool].Milli()+s.mightHave(w) >= shape.Milli {
+		return true
+	}
+	if s.ranks.total > 0 {
+		c.reason = e.guardReason(w)
+	}
+	return false
+}
