@@ -2,6 +2,7 @@ package budget
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -80,7 +81,11 @@ const wantCarryOver = "want none, all or a whole percentage such as 50%"
 // UnmarshalNode reads a word or a percentage.
 func (c *carryOver) UnmarshalNode(n *yamlx.Node) error {
 	if n.Kind == yamlx.Number {
-		return n.Errorf("say the unit: "+n.Text+"%", "number %s has no unit", n.Text)
+		hint := n.Text
+		if f, err := strconv.ParseFloat(n.Text, 64); err == nil && f > 0 && f < 1 {
+			hint = strconv.FormatFloat(math.Round(f*100), 'f', -1, 64)
+		}
+		return n.Errorf("say the unit: "+hint+"%", "number %s has no unit", n.Text)
 	}
 	switch n.Text {
 	case "none":

@@ -130,8 +130,9 @@ const (
 	// protected; the next protection ends at Until.
 	Protected
 	// GuardOff: others could be stopped, but the shares do not allow it: Have GPUs
-	// would be held of a share of Want (guard entitlement), or its team is served
-	// too well already (guard window: both 0).
+	// would be held of a share of Want (guard entitlement), or what its
+	// account had, its start included, would be more for its share than what theirs had
+	// (guard window: both 0).
 	GuardOff
 	// RateLimited: allocated work may be stopped again at Until.
 	RateLimited

@@ -168,7 +168,7 @@ func checkText(path string, t *budget.Tree, counted bool, r *budgetReport) strin
 		}
 	}
 	fmt.Fprintf(&b, "%s: ok: %s, %s, %s; owed is reported for %s\n", path,
-		plural(int(t.Depth())+1, "level"), plural(len(t.Nodes), "account"), pick(leaves == 1, "1 leaf", strconv.Itoa(leaves)+" leaves"), pick(len(t.Reported) == 1, "1 of them", strconv.Itoa(len(t.Reported))+" of them"))
+		plural(int(t.Depth())+1, "level"), plural(len(t.Nodes), "account"), pick(leaves == 1, "1 leaf", strconv.Itoa(leaves)+" leaves"), reportedText(t))
 	for _, n := range t.Notes {
 		fmt.Fprintf(&b, "  note: %s\n", n)
 	}
@@ -183,6 +183,22 @@ func checkText(path string, t *budget.Tree, counted bool, r *budgetReport) strin
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// reportedText says for which accounts owed is reported.
+func reportedText(t *budget.Tree) string {
+	level, above := int32(0), false
+	for _, n := range t.Reported {
+		level = max(level, t.Nodes[n].Depth)
+	}
+	for _, n := range t.Reported {
+		above = above || t.Nodes[n].Depth < level
+	}
+	name := strconv.Itoa(int(level))
+	if int(level) < len(t.Levels) {
+		name = t.Levels[level]
+	}
+	return plural(len(t.Reported), "account") + " of level " + name + pick(above, " and leaves above it", "")
 }
 
 // unmatchedError lists the jobs that no account takes.

@@ -18,6 +18,8 @@ type accountView struct {
 	At     float64       `json:"at"`
 	Window float64       `json:"window"`
 	Levels []levelReport `json:"levels"`
+	// fills: the job waits unallocated, so that unallocated time sorts its accounts.
+	fills bool
 }
 
 // levelReport is an account among its siblings. GPU-time is GPU-hours.
@@ -34,6 +36,10 @@ type levelReport struct {
 	// absent while nothing was offered.
 	Fair float64  `json:"fairShare"`
 	Used *float64 `json:"usedOfFairShare,omitempty"`
+	// Unallocated is the unallocated time it had in the window, which sorts unallocated
+	// work, and UnallocatedOf the same as a part of the fair share.
+	Unallocated   float64  `json:"unallocated"`
+	UnallocatedOf *float64 `json:"unallocatedOfFairShare,omitempty"`
 	// Place among siblings with waiting work; absent where none waits below it.
 	Place int `json:"place,omitempty"`
 	Of    int `json:"of,omitempty"`
@@ -48,16 +54,19 @@ func (x *explainer) account() *accountView {
 		return v
 	}
 	v.Leaf, v.Standing = a.Tree.Nodes[a.Leaf].Path, a.Standing.String()
-	switch a.Standing {
-	case budget.Entitled:
+	v.fills = x.found.Fill && x.found.State == "waiting"
+	switch {
+	case v.fills:
+		v.Text = "it waits unallocated: charged to nobody, after all allocated work, and sorted by the unallocated time that accounts had for their share"
+	case a.Standing == budget.Entitled:
 		v.Text = "it had less than its share, so its work goes first"
-	case budget.Spent:
+	case a.Standing == budget.Spent:
 		v.Text = fmt.Sprintf("it is below its share, but took as much of its idle time back as the cap (%s of a window) allows, so its work goes last",
 			percent(float64(p.CreditCap)/1000))
 	default:
 		v.Text = "it had its share or more, so entitled accounts go before it"
 	}
-	queues := x.found.State == "waiting" && !x.fills(x.history.number, a)
+	queues := x.found.State == "waiting" && !x.found.Fill
 	for i := range a.Levels {
 		v.Levels = append(v.Levels, levelOf(a, &a.Levels[i], queues))
 	}
@@ -73,7 +82,7 @@ func levelOf(a *engine.Account, l *engine.Level, queues bool) levelReport {
 	}
 	num, den := t.ProductShare(l.Node)
 	r := levelReport{Account: n.Path, ShareOfAll: float64(num) / float64(den), Charged: gpuHours(l.Charged), Outstanding: gpuHours(l.Outstanding),
-		Usage: gpuHours(usageOf(l)), Fair: gpuHours(l.Fair)}
+		Usage: gpuHours(usageOf(l)), Fair: gpuHours(l.Fair), Unallocated: gpuHours(l.Filled)}
 	if level > 0 {
 		r.Share = float64(n.Share) / float64(level)
 	}
@@ -83,6 +92,8 @@ func levelOf(a *engine.Account, l *engine.Level, queues bool) levelReport {
 	if l.Fair > 0 {
 		used := float64(usageOf(l)) / float64(l.Fair)
 		r.Used = &used
+		filled := float64(l.Filled) / float64(l.Fair)
+		r.UnallocatedOf = &filled
 	}
 	if queues {
 		r.Place, r.Of = l.Place, l.Of

@@ -54,12 +54,15 @@ func (x *explainer) byShares(a, b int32, of, than *engine.Account) rule {
 
 // fills tells whether the next start of a job would run unallocated by its declaration.
 func (x *explainer) fills(n int32, a *engine.Account) bool {
-	c := &x.history.jobs[n].spec.Contract
-	d := x.header.Policy.Sharing.MinRuntimeDefault
-	if c.HasMinRuntime {
-		d = c.MinRuntime
+	return a.Leaf < 0 || x.declares(n) == 0
+}
+
+// declares is the protection that a job asks for, the policy's default where it asks for none.
+func (x *explainer) declares(n int32) workload.Span {
+	if c := &x.history.jobs[n].spec.Contract; c.HasMinRuntime {
+		return c.MinRuntime
 	}
-	return a.Leaf < 0 || d == 0
+	return x.header.Policy.Sharing.MinRuntimeDefault
 }
 
 func (x *explainer) leafName(a *engine.Account) string {

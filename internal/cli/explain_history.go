@@ -20,6 +20,8 @@ type history struct {
 	// held, refused and dated are its last actions of these kinds; their time is
 	// [workload.Unknown] where there is none. held has a place of its own.
 	held, refused, dated fact.Action
+	// dates are the reservations in force, by job.
+	dates map[int32][]fact.Grant
 	// victims were stopped for it and have not left yet.
 	victims []int32
 	// cancelled is when its owner withdrew it.
@@ -40,9 +42,11 @@ type jobRun struct {
 	start fact.Action
 	// confirmed and left are [workload.Unknown] until they come.
 	confirmed, left workload.Time
-	unallocated     bool
-	end             fact.Fact
-	stop            *stopping
+	// uncharged is when its charge ended while it ran, [workload.Unknown] = never.
+	uncharged   workload.Time
+	unallocated bool
+	end         fact.Fact
+	stop        *stopping
 }
 
 // stopping is a run being told to stop.
@@ -61,7 +65,7 @@ type compared struct {
 }
 
 func newHistory(job string) *history {
-	h := &history{id: job, number: -1, cancelled: workload.Unknown}
+	h := &history{id: job, number: -1, cancelled: workload.Unknown, dates: map[int32][]fact.Grant{}}
 	h.held.At, h.refused.At, h.dated.At = workload.Unknown, workload.Unknown, workload.Unknown
 	if digits, ok := strings.CutPrefix(job, "#"); ok {
 		if n, err := strconv.ParseInt(digits, 10, 32); err == nil && n >= 0 {
@@ -106,6 +110,7 @@ func (h *history) Fact(_ *engine.Engine, f *fact.Fact) {
 		h.submitted(f)
 	case fact.JobFinished, fact.JobStopped, fact.JobCancelled:
 		h.jobs[f.Job].ended = f.At
+		delete(h.dates, f.Job)
 		h.victims = slices.DeleteFunc(h.victims, func(n int32) bool { return n == f.Job })
 	}
 	if f.Job != h.number {
@@ -142,6 +147,12 @@ func (h *history) After(e *engine.Engine, a *fact.Action) {
 			}
 		}
 	}
+	switch a.Do {
+	case fact.Reserve:
+		h.dates[a.Job] = slices.Clone(a.Place)
+	case fact.Start, fact.Hold, fact.Release, fact.Refuse:
+		delete(h.dates, a.Job)
+	}
 	if a.Do == fact.Stop && a.For >= 0 && a.For == h.number {
 		h.victims = append(h.victims, a.Job)
 	}
@@ -150,7 +161,7 @@ func (h *history) After(e *engine.Engine, a *fact.Action) {
 	}
 	switch a.Do {
 	case fact.Start:
-		r := jobRun{start: *a, confirmed: workload.Unknown, left: workload.Unknown, unallocated: a.Unallocated}
+		r := jobRun{start: *a, confirmed: workload.Unknown, left: workload.Unknown, uncharged: workload.Unknown, unallocated: a.Unallocated}
 		r.start.Place = slices.Clone(a.Place)
 		h.runs = append(h.runs, r)
 		h.victims = nil
@@ -164,7 +175,7 @@ func (h *history) After(e *engine.Engine, a *fact.Action) {
 	case fact.Reserve:
 		h.dated = *a
 	case fact.Uncharge:
-		h.run().unallocated = true
+		h.run().unallocated, h.run().uncharged = true, a.At
 	}
 }
 

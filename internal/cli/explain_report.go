@@ -42,6 +42,8 @@ type explained struct {
 	Why   *whyReport  `json:"why,omitempty"`
 	Waits *waitReport `json:"waits,omitempty"`
 	Run   *runReport  `json:"run,omitempty"`
+	// Ran is what the last run of a job that ended was, under policies with budgets.
+	Ran *ranReport `json:"ran,omitempty"`
 	// Held is the place that is kept for it.
 	Held    []nodeShare  `json:"held,omitempty"`
 	Stop    *stopReport  `json:"stop,omitempty"`
@@ -49,6 +51,9 @@ type explained struct {
 	// Starts so far, and Stops of runs that were.
 	Starts int `json:"starts"`
 	Stops  int `json:"stops"`
+	// withdrawn before it started, having waited so many seconds.
+	withdrawn bool
+	waited    float64
 }
 
 type jobBrief struct {
@@ -76,10 +81,16 @@ type waitReport struct {
 	Want int32  `json:"blockWanted"`
 	Unit string `json:"blockUnit"`
 	// Text says the same in words.
-	Text string        `json:"text"`
-	Date *dateReport   `json:"promised,omitempty"`
-	Head []aheadReport `json:"ahead"`
-	Safe []safeReport  `json:"protections"`
+	Text string      `json:"text"`
+	Date *dateReport `json:"promised,omitempty"`
+	// Undated says why a job that is large enough for a date has none.
+	Undated *whyReport `json:"notPromised,omitempty"`
+	// Unallocated: it waits to run charged to nobody, as number FillRank of FillOf such.
+	Unallocated bool          `json:"unallocated,omitempty"`
+	FillRank    int           `json:"unallocatedRank,omitempty"`
+	FillOf      int           `json:"unallocatedOf,omitempty"`
+	Head        []aheadReport `json:"ahead"`
+	Safe        []safeReport  `json:"protections"`
 	// More protections than are listed.
 	More int `json:"moreProtections"`
 }
@@ -121,6 +132,9 @@ func (x *explainer) explain() *explained {
 		}
 	}
 	x.reason(out)
+	if out.withdrawn = x.withdrawn(); out.withdrawn {
+		out.waited = inSeconds(h.cancelled - h.jobs[h.number].spec.Submit)
+	}
 	switch x.found.State {
 	case "waiting":
 		out.Waits = x.waits()
@@ -128,6 +142,8 @@ func (x *explainer) explain() *explained {
 		out.Run = x.run(h.run())
 	case "held":
 		out.Held = x.places(h.held.Place)
+	case "ended":
+		out.Ran = x.ran(h.run())
 	}
 	if r := h.lastStop(); r != nil {
 		out.Stop = x.stopped(r)
@@ -167,7 +183,8 @@ func (x *explainer) reason(out *explained) {
 }
 
 // waitText is the sentence of a reason to wait. Two of them read otherwise where
-// they are reasons to act: a date that has come, and a hold for another job.
+// they are reasons to act: a date that has come, and a hold for another job. The
+// guard's can be told with numbers.
 func (x *explainer) waitText(text string) string {
 	f := &x.found
 	switch {
@@ -178,6 +195,8 @@ func (x *explainer) waitText(text string) string {
 		}
 		return fmt.Sprintf("Its place is held until %s that stopped for it %s left: %s.", pick(len(names) == 1, "the job", "the jobs"),
 			pick(len(names) == 1, "has", "have"), strings.Join(names, ", "))
+	case f.Why.Code == fact.GuardOff && f.Why.Want == 0 && f.Account != nil:
+		return x.guardText()
 	case f.Why.Code == fact.Promised && f.Block < f.Want:
 		return fmt.Sprintf("It has a reservation for %s and does not fit before: %s.", x.Time(f.Promised), blockText(f.Free, f.Block, f.Want, f.Need))
 	case f.Why.Code == fact.Promised:
@@ -268,6 +287,12 @@ func (x *explainer) waits() *waitReport {
 		if d := &x.history.dated; d.At != workload.Unknown {
 			w.Date.Text = report.Sentence(d.Reason, x)
 		}
+	} else {
+		w.Undated = x.undated()
+	}
+	if f.Account != nil && f.Fill {
+		w.Unallocated = true
+		w.FillRank, w.FillOf = x.fillRank()
 	}
 	for i, n := range f.Ahead {
 		r := x.ahead(n, x.history.number)

@@ -132,13 +132,14 @@ func (x *explainer) stopped(r *jobRun) *stopReport {
 	}
 	a := &r.stop.action
 	decided := inSeconds(a.At)
-	out.Decided, out.Why = &decided, *x.why(a.Reason)
+	out.Decided = &decided
 	if a.For >= 0 {
 		by := x.brief(a.For)
 		out.By = &by
 	}
 	rule := x.gaveWay(r)
 	out.Rule, out.Text = rule.code, rule.text
+	out.Why = reasonOf(a.Reason, rule.text)
 	out.Before, out.After = x.compared(r.stop.before), x.compared(r.stop.after)
 	return out
 }

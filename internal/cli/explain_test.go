@@ -85,7 +85,7 @@ func TestExplainAlways(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"waiting", "running", "ended", "promised", "ahead standing", "ahead share", "ahead priority", "ahead allocated", "ahead account",
-		"ahead estimate", "stop guard", "stop unallocated", "stop priority", "stop order", "stop date", "compared"} {
+		"ahead estimate", "why guard", "undated uncertain", "fills", "stop guard", "stop unallocated", "stop priority", "stop order", "stop date", "compared"} {
 		if seen[want] == 0 {
 			t.Errorf("nothing in these runs is %s", want)
 		}
@@ -99,7 +99,28 @@ func checkExplained(t *testing.T, policy string, args []string, x *explained, se
 	if x.Why == nil && x.State != "running" && x.State != "ended" && x.State != "stopping" && x.State != "starting" || x.Why != nil && x.Why.Text == "" {
 		t.Errorf("%s %v: %s without a reason", policy, args, x.State)
 	}
+	if x.Why != nil {
+		seen["why "+x.Why.Code]++
+		if x.Why.Code == "guard" && !strings.Contains(x.Why.Text, "counted") && !strings.Contains(x.Why.Text, "would hold") {
+			t.Errorf("%s %v: %s", policy, args, x.Why.Text)
+		}
+	}
+	if x.Ran != nil && (x.State != "ended" || x.Ran.Allocated == (x.Ran.Charged == "")) {
+		t.Errorf("%s %v: %s, ran %+v", policy, args, x.State, x.Ran)
+	}
 	if w := x.Waits; w != nil {
+		if w.Undated != nil {
+			seen["undated "+w.Undated.Code]++
+			if w.Date != nil || x.Job.GPUs <= 8 {
+				t.Errorf("%s %v: %+v and %+v", policy, args, w.Date, w.Undated)
+			}
+		}
+		if w.Unallocated {
+			seen["fills"]++
+			if w.FillRank < 1 || w.FillRank > w.FillOf || w.Rank-w.FillRank != w.Of-w.FillOf || strings.Contains(x.Account.Text, "first") {
+				t.Errorf("%s %v: %d of %d, unallocated %d of %d: %s", policy, args, w.Rank, w.Of, w.FillRank, w.FillOf, x.Account.Text)
+			}
+		}
 		if w.Date != nil {
 			seen["promised"]++
 		}
@@ -112,6 +133,9 @@ func checkExplained(t *testing.T, policy string, args []string, x *explained, se
 	}
 	if s := x.Stop; s != nil {
 		seen["stop "+s.Rule]++
+		if s.Why.Text != s.Text {
+			t.Errorf("%s %v: stopped %q, because %q", policy, args, s.Why.Text, s.Text)
+		}
 		if s.Text == "" || s.Rule == "guard" && s.Before == nil {
 			t.Errorf("%s %v: stopped %+v", policy, args, s)
 		}

@@ -24,6 +24,9 @@ func (e *explained) show(s *State, c clock) error {
 	if e.Run != nil {
 		p.run(e.Run, e.At)
 	}
+	if e.Ran != nil {
+		p.ran(e.Ran)
+	}
 	if e.State == "held" {
 		p.line("Held", "%s", placeText(e.Held, e.Job.GPUs))
 	}
@@ -81,7 +84,7 @@ func (p *explainText) state(e *explained) string {
 	text := map[string]string{
 		"blocked": "blocked: it waits for other jobs to end", "held": "has a place, and waits for the jobs stopped for it to leave",
 		"starting": "told to start", "stopping": "told to stop", "refused": "refused: it can never run here",
-		"stuck": "refused: it can never start", "ended": "ended: " + e.Outcome,
+		"stuck": "refused: it can never start", "ended": pick(e.withdrawn, "withdrawn", "ended: "+e.Outcome),
 	}[e.State]
 	if text == "" {
 		text = e.State
@@ -94,8 +97,14 @@ func (p *explainText) state(e *explained) string {
 	}
 	if e.Waits != nil {
 		text += fmt.Sprintf(", number %s of %s in order", grouped(int64(e.Waits.Rank)), grouped(int64(e.Waits.Of)))
+		if w := e.Waits; w.Unallocated {
+			text += fmt.Sprintf(", %s of %s that wait unallocated", grouped(int64(w.FillRank)), grouped(int64(w.FillOf)))
+		}
 	}
-	if e.State == "ended" {
+	switch {
+	case e.withdrawn:
+		text += ", after waiting " + roundSpan(e.waited) + ", before it started"
+	case e.State == "ended":
 		text += ", after " + plural(e.Starts, "start")
 	}
 	return text
@@ -104,6 +113,9 @@ func (p *explainText) state(e *explained) string {
 func (p *explainText) waits(w *waitReport) {
 	if w.Date != nil {
 		p.line("Promised", "a start at %s, at the latest. %s", p.time(w.Date.At), w.Date.Text)
+	}
+	if w.Undated != nil {
+		p.line("Promised", "no start. %s", w.Undated.Text)
 	}
 	p.line("Needs", "%s; where it may run %s", w.Need, w.Text)
 }
@@ -127,6 +139,18 @@ func (p *explainText) run(r *runReport, at float64) {
 		p.line("Protected", "until %s (%s more)", p.time(*r.Protected), roundSpan(*r.Protected-at))
 	default:
 		p.line("Protected", "until %s: others may stop it now", p.time(*r.Protected))
+	}
+}
+
+// ran says who was charged for the last run of a job that ended.
+func (p *explainText) ran(r *ranReport) {
+	switch {
+	case !r.Allocated:
+		p.line("Charged", "to nobody: it ran unallocated")
+	case r.Uncharged != nil:
+		p.line("Charged", "to %s until %s, then to nobody: a hard budget was used up", r.Charged, p.time(*r.Uncharged))
+	default:
+		p.line("Charged", "to %s", r.Charged)
 	}
 }
 
@@ -157,6 +181,10 @@ func placeText(place []nodeShare, gpus float64) string {
 func (p *explainText) standing(a *accountView) {
 	if a.Leaf == "" {
 		p.line("Account", "none: %s", a.Text)
+		return
+	}
+	if a.fills {
+		p.line("Account", "%s: %s", a.Leaf, a.Text)
 		return
 	}
 	p.line("Account", "%s, %s: %s", a.Leaf, a.Standing, a.Text)
@@ -214,6 +242,10 @@ func (p *explainText) levels(a *accountView) {
 	if len(a.Levels) == 0 {
 		return
 	}
+	if a.fills {
+		p.fillLevels(a)
+		return
+	}
 	t := &table{header: []string{"ACCOUNT", "SHARE", "CHARGED", "OUTSTANDING", "USAGE", "FAIR SHARE", "USED OF IT", "PLACE"}}
 	for i := range a.Levels {
 		l := &a.Levels[i]
@@ -225,6 +257,17 @@ func (p *explainText) levels(a *accountView) {
 	}
 	t.alignRight(1)
 	p.table(fmt.Sprintf("Shares at %s, of the last %s, in GPU-hours; siblings go by usage / share, the smaller first", p.time(a.At), spanText(inMillis(a.Window))), t)
+}
+
+// fillLevels shows what sorts its accounts while it waits unallocated.
+func (p *explainText) fillLevels(a *accountView) {
+	t := &table{header: []string{"ACCOUNT", "SHARE", "UNALLOCATED", "FAIR SHARE", "OF IT"}}
+	for i := range a.Levels {
+		l := &a.Levels[i]
+		t.add(l.Account, percent(l.Share), hours(l.Unallocated), hours(l.Fair), partText(l.UnallocatedOf))
+	}
+	t.alignRight(1)
+	p.table(fmt.Sprintf("Unallocated time at %s, of the last %s, in GPU-hours; siblings go by it / share, the smaller first", p.time(a.At), spanText(inMillis(a.Window))), t)
 }
 
 func (p *explainText) protections(w *waitReport) {

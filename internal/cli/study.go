@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -209,11 +210,19 @@ func resolveOne(ref string) (*policy.Policy, error) {
 	if err != nil {
 		hint := "escala policy list"
 		if isFile(ref) {
-			hint = "escala policy show fifo, for a file that is right; docs/policies.md has every key"
+			hint = "escala policy show " + like(ref) + ", for a file that is right; docs/policies.md has every key"
 		}
 		return nil, badInput(noFile(err), hint)
 	}
 	return p, nil
+}
+
+// like is a shipped policy of the kind that a broken file was to be.
+func like(path string) string {
+	if data, err := os.ReadFile(path); err == nil && strings.Contains(string(data), "sharing:") {
+		return "contract"
+	}
+	return "fifo"
 }
 
 func isFile(ref string) bool {

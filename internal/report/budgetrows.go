@@ -139,7 +139,7 @@ func classRows() []row {
 			}
 			return nil
 		}
-		rows := distRows(classSection, k.label, "classes."+k.name, secondsUnit, true, of, k.definition+" Jobs withdrawn before they started enter with their wait so far, a lower bound.")
+		rows := distRows(classSection, k.label, "classes."+k.name, secondsUnit, true, of, k.definition+" Jobs that never started enter with their wait so far, a lower bound.")
 		out = append(out, rows[1:]...) // the mean is nothing where many are bounds
 	}
 	return marked(true, out)

@@ -40,7 +40,10 @@ func TestSentenceNamesJobsAndTimes(t *testing.T) {
 	}{
 		"delay": {fact.Reason{Code: fact.WouldDelay, For: 1, Until: 90 * workload.Minute},
 			"It fits now, but would delay job j1, which has a reservation at day 0 01:30:00."},
-		"few":     {fact.Reason{Code: fact.TooFewFree, For: -1, Have: 1, Want: 8}, "It needs 8 GPUs and 1 is free."},
+		"few": {fact.Reason{Code: fact.TooFewFree, For: -1, Have: 1, Want: 8}, "It needs 8 GPUs and 1 is free."},
+		"one": {fact.Reason{Code: fact.TooFewFree, For: -1, Want: 1}, "It needs 1 GPU and 0 are free."},
+		"guard": {fact.Reason{Code: fact.GuardOff, For: -1},
+			"Others could be stopped for it, but with its own start counted its account would be served no less than theirs, or they are below their share themselves."},
 		"blocked": {fact.Reason{Code: fact.BlockedByHead, For: 0}, "Job j0 is before it in the same queue and does not fit yet."},
 		"nobody":  {fact.Reason{Code: fact.BlockedByHead, For: -1}, "Another job is before it in the same queue and does not fit yet."},
 	}
