@@ -9,9 +9,8 @@ import (
 	"github.com/escala-sched/escala/internal/yamlx"
 )
 
-// takeShares reads the shares, level by level, and multiplies them down.
-func (p *parser) takeShares() error {
-	t := p.t
+// sharesOf gives a tree the shares of a pool, level by level, and multiplies them down.
+func (p *parser) sharesOf(t *Tree, pool string) error {
 	for i := range t.Nodes {
 		children := t.Nodes[i].Children
 		if len(children) == 0 {
@@ -21,31 +20,36 @@ func (p *parser) takeShares() error {
 		even := true // shares of 1 each are plainly weights
 		for _, c := range children {
 			raw := p.raw[c].share
-			switch {
-			case raw == nil:
+			if raw == nil {
 				return p.at[c].Errorf("give share: its weight among its siblings", "%q has no share", t.Nodes[c].Name)
-			case *raw < 0:
-				return p.at[c].At("share").Errorf("want 0 or more", "a share of %s", yamlx.Decimal(float64(*raw)/1000))
 			}
-			t.Nodes[c].Share = int64(*raw)
-			level += int64(*raw)
-			even = even && *raw == 1000
+			share := raw.in(pool)
+			if share < 0 {
+				at := p.at[c].At("share")
+				if raw.each != nil {
+					at = at.At(pool)
+				}
+				return at.Errorf("want 0 or more", "a share of %s", yamlx.Decimal(float64(share)/1000))
+			}
+			t.Nodes[c].Share = int64(share)
+			level += int64(share)
+			even = even && share == 1000
 		}
 		if level == 0 {
-			return p.at[children[0]].At("share").Errorf("give one of them more than 0", "all shares below %q are 0", t.Nodes[i].Name)
+			return p.at[children[0]].At("share").Errorf("give one of them more than 0", "all shares below %q%s are 0", t.Nodes[i].Name, inPool(pool))
 		}
 		if level != 100_000 && !even {
-			t.Notes = append(t.Notes, t.normalised(int32(i), level))
+			t.Notes = append(t.Notes, t.normalised(int32(i), level, pool))
 		}
 	}
 	for _, i := range t.multiply() {
-		t.Notes = append(t.Notes, fmt.Sprintf("The product share of %q has too many digits to be kept exactly: it is rounded down to a multiple of 2^-62.", t.Nodes[i].Path))
+		t.Notes = append(t.Notes, fmt.Sprintf("The product share of %q%s has too many digits to be kept exactly: it is rounded down to a multiple of 2^-62.", t.Nodes[i].Path, inPool(pool)))
 	}
 	return nil
 }
 
 // normalised says what the shares of a level come to, of the first few in detail.
-func (t *Tree) normalised(parent int32, level int64) string {
+func (t *Tree) normalised(parent int32, level int64, pool string) string {
 	const few = 4
 	var parts []string
 	for _, c := range t.Nodes[parent].Children {
@@ -56,7 +60,7 @@ func (t *Tree) normalised(parent int32, level int64) string {
 		n := &t.Nodes[c]
 		parts = append(parts, fmt.Sprintf("%s %s is %s %%", n.Name, yamlx.Milli(n.Share), strconv.FormatFloat(float64(n.Share)*100/float64(level), 'f', 2, 64)))
 	}
-	return fmt.Sprintf("The shares below %q sum to %s, not 100, and are normalised: %s.", t.Nodes[parent].Name, yamlx.Milli(level), strings.Join(parts, ", "))
+	return fmt.Sprintf("The shares below %q%s sum to %s, not 100, and are normalised: %s.", t.Nodes[parent].Name, inPool(pool), yamlx.Milli(level), strings.Join(parts, ", "))
 }
 
 // takeUsers checks who belongs where: at leaves, nobody twice in one team.

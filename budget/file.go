@@ -4,6 +4,7 @@ package budget
 type file struct {
 	Name        string        `yaml:"name"`
 	Levels      []string      `yaml:"levels"`
+	Pools       []string      `yaml:"pools"`
 	ReportLevel *levelRef     `yaml:"reportLevel"`
 	Managers    []string      `yaml:"managers"`
 	Budget      *fileBudget   `yaml:"budget"`
@@ -16,7 +17,7 @@ type file struct {
 type fileNode struct {
 	Name     string      `yaml:"name"`
 	User     string      `yaml:"user"`
-	Share    *decimal    `yaml:"share"`
+	Share    *fileShare  `yaml:"share"`
 	Managers []string    `yaml:"managers"`
 	Users    []string    `yaml:"users"`
 	Budget   *fileBudget `yaml:"budget"`
@@ -27,10 +28,16 @@ type fileAccount struct {
 	Name     string      `yaml:"name"`
 	User     string      `yaml:"user"`
 	Parent   string      `yaml:"parent"`
-	Share    *decimal    `yaml:"share"`
+	Share    *fileShare  `yaml:"share"`
 	Managers []string    `yaml:"managers"`
 	Users    []string    `yaml:"users"`
 	Budget   *fileBudget `yaml:"budget"`
+}
+
+// fileShare is one share for all pools, or one for each.
+type fileShare struct {
+	all  decimal
+	each map[string]decimal
 }
 
 type fileBudget struct {

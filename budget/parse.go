@@ -33,7 +33,7 @@ func Parse(name string, data []byte) (*Tree, error) {
 	} else if err := checkName(root.At("name"), f.Name); err != nil {
 		return nil, err
 	}
-	for _, step := range []func() error{p.takeNodes, p.takeShares, p.takeUsers, p.takeTeams, p.takeLevels, p.takeReported, p.takeBudgets, p.takeCredits} {
+	for _, step := range []func() error{p.takeNodes, p.takePools, p.takeShares, p.takeUsers, p.takeTeams, p.takeLevels, p.takeReported, p.takeBudgets, p.takeCredits, p.splitPools} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -53,7 +53,7 @@ type parser struct {
 // account is what both forms say of a node.
 type account struct {
 	name, user string
-	share      *decimal
+	share      *fileShare
 	managers   []string
 	users      []string
 	budget     *fileBudget

@@ -32,7 +32,7 @@ func TestSchemaSaysWhatTheCodeReads(t *testing.T) {
 			t.Errorf("words of %q (-code,+schema):\n%s", def, diff)
 		}
 	}
-	for i, text := range append(examples(t), labFile, smallFile, budgetsFile) {
+	for i, text := range append(examples(t), labFile, smallFile, budgetsFile, pooledFile) {
 		root, err := yamlx.Parse("b.yaml", []byte(text))
 		if err != nil {
 			t.Fatal(err)
@@ -78,7 +78,7 @@ func examples(t *testing.T) (all []string) {
 // FuzzParse: a file is read whole or refused with a place in it; what is read keeps
 // the promises of Tree.
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{labFile, smallFile, budgetsFile,
+	for _, text := range []string{labFile, smallFile, budgetsFile, pooledFile,
 		"accounts:\n  - {name: b, share: 1, parent: a}\n  - {name: a, share: 1}\n  - {user: u, share: 0, parent: b}\n  - {name: c, share: 2.5, parent: b}\n",
 		"accounts: [{name: a, share: 1, parent: b}, {name: b, share: 1, parent: a}]"} {
 		f.Add([]byte(text))
@@ -88,7 +88,9 @@ func FuzzParse(f *testing.F) {
 		var e *yamlx.Error
 		switch {
 		case err == nil:
-			checkTree(t, tree)
+			for i := range max(len(tree.Pools), 1) {
+				checkTree(t, tree.In(i))
+			}
 		case !errors.As(err, &e):
 			t.Fatalf("error of type %T: %v", err, err)
 		case e.Line < 1 || e.Col < 1 || e.Msg == "":

@@ -14,10 +14,15 @@ type Tree struct {
 	Reported []int32
 	// Credits are in the order of the file.
 	Credits []Credit
+	// Pools are the GPU types that have shares of their own, in the order of the file;
+	// none = shares are of all GPUs.
+	Pools []string
 	// Notes say in sentences what a reader of the file may not expect.
 	Notes []string
 
-	text  []byte
+	text []byte
+	// in are the trees of the pools, this one the first of them.
+	in    []*Tree
 	index index
 	// reportedOf is the index in Reported for each node at or below one of them, -1 above.
 	reportedOf []int32

@@ -36,6 +36,22 @@ func (d *decimal) UnmarshalNode(n *yamlx.Node) error {
 // gpuTime is the number taken as GPU-hours.
 func (d decimal) gpuTime() int64 { return int64(d) * (GPUHour / 1000) }
 
+// UnmarshalNode reads a share, or one for each pool by its name.
+func (s *fileShare) UnmarshalNode(n *yamlx.Node) error {
+	if n.Kind == yamlx.Map {
+		return n.Decode(&s.each)
+	}
+	return s.all.UnmarshalNode(n)
+}
+
+// in is the share in a pool: 0 in one that is not named among others that are.
+func (s *fileShare) in(pool string) decimal {
+	if s.each == nil {
+		return s.all
+	}
+	return s.each[pool]
+}
+
 // levelRef is a level by its name or its depth.
 type levelRef struct {
 	name  string

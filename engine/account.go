@@ -31,8 +31,10 @@ type Explanation struct {
 	Promised workload.Time
 	// Protections of running jobs in its pools, the next to end first.
 	Protections []Protected
-	// Account is what the budgets say; nil under policies without.
-	Account *Account
+	// Account is what the budgets say; nil under policies without. Elsewhere is what they
+	// say of the other pools in which a waiting job may run.
+	Account   *Account
+	Elsewhere []*Account
 	// Protected is until when its own run is safe, 0 = not; Unallocated: it is charged
 	// to nobody.
 	Protected   workload.Time
@@ -50,7 +52,9 @@ type Protected struct {
 
 // Account is the way from the root of the budgets to the leaf of a job.
 type Account struct {
+	// Tree has the shares of the Pool: a GPU type, empty where budgets have no pools.
 	Tree *budget.Tree
+	Pool string
 	// Leaf is -1 where no account takes the job.
 	Leaf     int32
 	Standing budget.Standing
@@ -89,7 +93,7 @@ func (e *Engine) Explain(n int32) (x Explanation, ok bool) {
 		x.Need = devices(e.classes[j.class].shape.Milli)
 	}
 	if s := e.sharing; s != nil {
-		x.Account = e.account(n)
+		x.Account, x.Elsewhere = e.accounts(n)
 		c := &s.jobs[n]
 		x.Stops = c.stops
 		if j.state == starting || j.state == running {
@@ -102,7 +106,7 @@ func (e *Engine) Explain(n int32) (x Explanation, ok bool) {
 		return x, true
 	}
 	x.Fill = e.classes[j.class].fill
-	order := e.queueOrder()
+	order := e.queueOrder(e.classes[j.class].lane)
 	x.Waiting = len(order)
 	x.Rank = slices.Index(order, n) + 1
 	const near = 10
@@ -133,8 +137,8 @@ func (e *Engine) explainRoom(x *Explanation, c *class) {
 }
 
 // queueOrder lists the waiting jobs in the order in which a decision would look at
-// them if nothing started.
-func (e *Engine) queueOrder() []int32 {
+// them if nothing started: under shares those for a lane.
+func (e *Engine) queueOrder(lane int32) []int32 {
 	var out []int32
 	if e.sharing == nil {
 		for _, ci := range e.active {
@@ -145,7 +149,9 @@ func (e *Engine) queueOrder() []int32 {
 		}
 		return e.inOrder(out)
 	}
-	s, w := e.sharing, &e.sharing.walk
+	s := e.sharing
+	s.lane = &s.lanes[lane]
+	w := &s.walk
 	s.stamp++
 	drain := func(used ratio) {
 		e.build(w, used)
@@ -181,12 +187,33 @@ func (e *Engine) queueOrder() []int32 {
 	return out
 }
 
-// account is the way to a job's leaf with the numbers that sort it.
+// accounts are the way to a job's leaf in each lane in which it may run, or where it does.
+func (e *Engine) accounts(n int32) (first *Account, rest []*Account) {
+	s, j := e.sharing, &e.jobs[n]
+	s.stamp++
+	lanes := []int32{s.laneOf[j.pool]}
+	if j.state == waiting {
+		c := &e.classes[j.class]
+		lanes[0] = c.lane
+		for i := 1; i < len(c.seats); i++ {
+			lanes = append(lanes, c.seats[i].lane)
+		}
+	}
+	for _, l := range lanes {
+		s.lane = &s.lanes[l]
+		rest = append(rest, e.account(n))
+	}
+	return rest[0], rest[1:]
+}
+
+// account is the way to a job's leaf in a lane with the numbers that sort it.
 func (e *Engine) account(n int32) *Account {
 	s := e.sharing
-	s.stamp++
 	leaf := s.jobs[n].leaf
 	a := &Account{Tree: s.tree, Leaf: leaf, At: s.grid}
+	if len(s.tree.Pools) > 0 {
+		a.Pool = s.tree.Pools[s.no]
+	}
 	if leaf == s.outside {
 		a.Leaf = none
 		return a

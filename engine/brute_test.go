@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/escala-sched/escala/budget"
@@ -17,7 +18,7 @@ import (
 // looks at everything in each decision: bounds by counting, what is remembered of
 // shapes and walks that end early must not change a single action.
 func TestShortcutsChangeNothing(t *testing.T) {
-	for seed := range uint64(12) {
+	for seed := range uint64(18) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) { compareWithBrute(t, seed) })
 	}
 }
@@ -33,13 +34,21 @@ func compareWithBrute(t *testing.T, seed uint64) {
 	s.MinRuntimeCap = 2 * workload.Hour
 	pol := *p
 	pol.Sharing = &s
-	tree, err := budget.Parse("t.yaml", []byte("children:\n  - name: p\n    share: 2\n    children:\n      - {name: a, share: 1}\n      - {name: b, share: 3}\n  - {name: c, share: 1}\n  - {name: d, share: 1}\n"))
+	shares, spec := "children:\n  - name: p\n    share: 2\n    children:\n      - {name: a, share: 1}\n      - {name: b, share: 3}\n  - {name: c, share: 1}\n  - {name: d, share: 1}\n", cluster.Uniform("x", 12, 8)
+	pooled := seed >= 12
+	if pooled {
+		shares = "pools: [H, A]\n" + strings.Replace(shares, "share: 3", "share: {H: 3, A: 0.5}", 1)
+		for i := range spec.Nodes {
+			spec.Nodes[i].GPUType = "AH"[i%2 : i%2+1]
+		}
+	}
+	tree, err := budget.Parse("t.yaml", []byte(shares))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var es [2]*Engine
 	for i := range es {
-		if es[i], err = New(cluster.Uniform("x", 12, 8), &pol, Defaults{}); err != nil {
+		if es[i], err = New(spec, &pol, Defaults{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -94,6 +103,9 @@ func compareWithBrute(t *testing.T, seed uint64) {
 			j := &workload.Job{ID: fmt.Sprint(jobs), Submit: now, Team: string("abcdz"[rng.IntN(5)]), Priority: rng.Int64N(2),
 				Contract: workload.Contract{HasMinRuntime: true, CheckpointOnStop: rng.IntN(2) == 0}}
 			j.Need.GPUs = int32(1) << rng.IntN(6)
+			if pooled {
+				j.Need.GPUTypes = [...]string{"", "A", "H"}[rng.IntN(3)]
+			}
 			if rng.IntN(3) > 0 {
 				j.Contract.MinRuntime = workload.Span(1+rng.IntN(20)) * 10 * workload.Minute
 			}

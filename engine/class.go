@@ -70,7 +70,7 @@ func (e *Engine) classFor(n int32) int32 {
 	id := int32(len(e.classes))
 	c.self = id
 	if e.sharing != nil {
-		c.known = e.sharing.know(e, &c)
+		e.sharing.sit(e, &c, k.partition)
 	}
 	e.classes = append(e.classes, c)
 	e.classOf[k] = id

@@ -34,7 +34,8 @@
 // placed (share_place.go); else room is made for it (share_room.go) from those whom the
 // guard lets go (share_guard.go, share_ranks.go) at the least price (share_price.go,
 // share_clear_*.go); else it gets a date (share_date.go) that is certain
-// (share_date_certain.go). share_state.go is the state, share_charge.go charges it,
+// (share_date_certain.go). All of that goes lane by lane where budgets have pools
+// (share_lane.go). share_state.go is the state, share_charge.go charges it,
 // share_ends.go knows when protections end, share_budgets.go changes the tree,
 // share_session.go knows who sits idle.
 package engine

@@ -342,7 +342,7 @@ func (e *Engine) release(n int32) {
 // a drained node that carries nothing any more is not.
 func (e *Engine) offer(at workload.Time) {
 	if e.sharing != nil && e.nDrained > 0 {
-		e.sharing.ledger.SetUsable(at, e.usable())
+		e.sharing.offered(e, at)
 	}
 }
 
@@ -536,7 +536,7 @@ func (e *Engine) nodeChanged(f *fact.Fact) error {
 		}
 	}
 	if s := e.sharing; s != nil {
-		s.ledger.SetUsable(f.At, e.usable())
+		s.offered(e, f.At)
 		s.pending.all, s.pending.swaps = true, true
 	}
 	e.plan.broken = true

@@ -59,6 +59,7 @@ func (e *Engine) whyProtected(c *class) (fact.Reason, bool) {
 	s, shape := e.sharing, smallest(c.shape)
 	r := fact.Reason{Code: fact.Protected, For: none, Want: devices(shape.Milli), Until: workload.Never}
 	for k, p := range shape.Pools {
+		s.in(p)
 		if e.placer.FitsIn(s.soft.of(p, c.known.debug), shape, k) { // it is the shares that do not let it
 			return e.guardReason(&claimant{job: none, leaf: c.leaf, milli: shape.Milli}), !e.placer.FitsIn(s.loose.of(p, c.known.debug), shape, k)
 		}

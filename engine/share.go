@@ -96,20 +96,30 @@ func (e *Engine) share(d *decision) {
 		}
 	}
 	if !e.serveDates(d) {
-		for _, class := range [...]budget.Standing{budget.Entitled, budget.Served, budget.Spent} {
-			if !e.walkWork(d, class) {
-				break
-			}
+		for i := 0; i < len(s.lanes) && !d.again; i++ {
+			s.enterLane(e, i)
+			e.walkLane(d)
 		}
-		if !d.again {
-			e.walkFill(d)
-		}
+		s.leaveLanes(e)
 	}
-	s.walk.begin()
-	s.walk.forget()
 	if !d.again {
 		e.wakeShared(d)
 	}
+}
+
+// walkLane goes through what waits for a lane: work that is charged, by the standing of
+// its accounts, then work that is not.
+func (e *Engine) walkLane(d *decision) {
+	for _, class := range [...]budget.Standing{budget.Entitled, budget.Served, budget.Spent} {
+		if !e.walkWork(d, class) {
+			break
+		}
+	}
+	if !d.again {
+		e.walkFill(d)
+	}
+	e.sharing.walk.begin()
+	e.sharing.walk.forget()
 }
 
 // used is the usage of a node at the grid time.

@@ -7,17 +7,21 @@ import (
 )
 
 // rebudget changes the tree while the engine runs: every waiting job is filed anew.
-// An error (a credit with a date where there is no calendar) leaves all as it was.
+// An error (pools that the cluster has not, a credit with a date where there is no
+// calendar) leaves all as it was.
 func (e *Engine) rebudget(f *fact.Fact) error {
 	s := e.sharing
 	at := f.At
+	if err := s.covers(e, f.Budgets); err != nil {
+		return err
+	}
 	accounts, err := s.openAccounts(f.Budgets, f.Epoch, at)
 	if err != nil {
 		return err
 	}
 	if len(s.jobs) == 0 {
 		s.setTree(e, f.Budgets, f.Epoch, at)
-		s.ledger.SetUsable(at, e.usable())
+		s.offered(e, at)
 		s.accounts = accounts
 		return nil
 	}
@@ -28,22 +32,11 @@ func (e *Engine) rebudget(f *fact.Fact) error {
 			e.dequeue(int32(n))
 		}
 	}
-	old, outside := s.leaves, s.outside
-	ledger, moved := s.ledger.Rebase(f.Budgets, at)
-	fill, _ := s.fill.Rebase(f.Budgets, at)
 	first := s.accounts == nil && accounts != nil
-	s.tree, s.epoch, s.ledger, s.fill, s.accounts = f.Budgets, f.Epoch, ledger, fill, accounts
-	s.ledger.SetUsable(at, e.usable())
-	s.layOut()
-	for i, to := range moved {
-		if to >= 0 {
-			s.leaves[to].open += old[i].open
-			for _, n := range old[i].opens {
-				s.jobs[n].inOpens = int32(len(s.leaves[to].opens))
-				s.leaves[to].opens = append(s.leaves[to].opens, n)
-			}
-		}
-	}
+	s.epoch, s.accounts = f.Epoch, accounts
+	moved := s.rebase(e, f.Budgets, at)
+	outside := int32(len(moved))
+	s.newAccounts(f.Budgets)
 	for n := range s.jobs {
 		j, c := &e.jobs[n], &s.jobs[n]
 		if j.spec == nil {
@@ -61,7 +54,9 @@ func (e *Engine) rebudget(f *fact.Fact) error {
 				s.orphan(e, int32(n))
 			}
 			if !c.unallocated {
-				s.hold(c.leaf, e.heldBy(int32(n)))
+				pool, milli := e.holds(int32(n))
+				s.in(pool)
+				s.hold(c.leaf, milli)
 			}
 		}
 	}
@@ -74,6 +69,7 @@ func (e *Engine) rebudget(f *fact.Fact) error {
 		}
 	}
 	clear(e.classOf)
+	s.straddlers = s.straddlers[:0]
 	for _, n := range waits {
 		since := e.jobs[n].since
 		e.enqueue(n)
@@ -86,6 +82,31 @@ func (e *Engine) rebudget(f *fact.Fact) error {
 	s.pending.all, s.pending.swaps = true, true
 	e.dirty = true
 	return nil
+}
+
+// rebase takes what accounts were charged over into another tree, lane by lane, and
+// tells where each leaf went.
+func (s *sharing) rebase(e *Engine, t *budget.Tree, at workload.Time) (moved []int32) {
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		s.lane = l
+		old := l.leaves
+		l.tree = t.In(i)
+		l.ledger, moved = l.ledger.Rebase(l.tree, at)
+		l.fill, _ = l.fill.Rebase(l.tree, at)
+		l.ledger.SetUsable(at, e.usable())
+		s.layOut(l)
+		for i, to := range moved {
+			if to >= 0 {
+				l.leaves[to].open += old[i].open
+				for _, n := range old[i].opens {
+					s.jobs[n].inOpens = int32(len(l.leaves[to].opens))
+					l.leaves[to].opens = append(l.leaves[to].opens, n)
+				}
+			}
+		}
+	}
+	return moved
 }
 
 // orphan makes the run, or the claim, of a job unallocated whose account is gone.
@@ -126,16 +147,16 @@ func (s *sharing) hold(leaf int32, milli int64) {
 	}
 }
 
-// heldBy is the milli-GPU that a job runs on or has claimed.
-func (e *Engine) heldBy(n int32) int64 {
+// holds is what a job runs on or has claimed, in milli-GPU of a pool.
+func (e *Engine) holds(n int32) (pool int32, milli int64) {
 	if e.jobs[n].state == claiming {
 		for i := range e.claims {
 			if e.claims[i].job == n {
-				return e.claims[i].milli
+				return e.claims[i].pool, e.claims[i].milli
 			}
 		}
 	}
-	return e.jobs[n].milli
+	return e.jobs[n].pool, e.jobs[n].milli
 }
 
 // budgetsChanged takes in a new tree. Policies that know no budgets do not mind.

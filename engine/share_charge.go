@@ -11,6 +11,7 @@ import (
 func (s *sharing) began(e *Engine, a *fact.Action, claimed bool) {
 	n := a.Job
 	j, c := &e.jobs[n], &s.jobs[n]
+	s.in(j.pool)
 	c.unallocated, c.began, c.until, c.deadline, c.open = a.Unallocated, a.At, unset, 0, false
 	c.rate = e.rateOf(n, j.milli, j.pool, j.tasks)
 	c.idles = false
@@ -68,6 +69,7 @@ func (s *sharing) take(e *Engine, n int32) {
 func (s *sharing) confirmed(e *Engine, f *fact.Fact) {
 	n := f.Job
 	j, c := &e.jobs[n], &s.jobs[n]
+	s.in(j.pool)
 	s.ledger.Advance(f.At)
 	s.fill.Advance(f.At)
 	if j.state == stopping {
@@ -96,6 +98,7 @@ func (s *sharing) confirmed(e *Engine, f *fact.Fact) {
 // discharge ends the charge of a run, at its stop action or its end.
 func (s *sharing) discharge(e *Engine, n int32, at workload.Time) {
 	j, c := &e.jobs[n], &s.jobs[n]
+	s.in(j.pool)
 	switch {
 	case !c.charged:
 	case c.unallocated:
@@ -184,6 +187,7 @@ func (s *sharing) gone(e *Engine, n int32, at workload.Time) {
 func (s *sharing) claimed(e *Engine, a *fact.Action, cl *claim) {
 	n := a.Job
 	c := &s.jobs[n]
+	s.in(cl.pool)
 	s.loose.take(e, cl.pool, cl.grants, cl.milli)
 	s.soft.take(e, cl.pool, cl.grants, cl.milli)
 	s.hold(c.leaf, cl.milli)
@@ -211,6 +215,7 @@ func (s *sharing) heldSpan(n int32) workload.Span {
 func (s *sharing) unclaimed(e *Engine, cl *claim, kept bool) {
 	n := cl.job
 	c := &s.jobs[n]
+	s.in(cl.pool)
 	if c.until != unset {
 		s.ledger.Advance(e.now)
 		if c.until > e.now {

@@ -53,36 +53,43 @@ func (s *sharing) mayDate(e *Engine, c *class) bool {
 	if !s.present.swaps && !c.fresh {
 		return false // what is certain changes as protections end
 	}
-	if r.Count == 0 || c.fill || smallest(c.shape).Milli <= r.Above*1000 || e.jobs[c.cur].dated {
+	shape := smallest(c.wherever())
+	if r.Count == 0 || c.fill || shape.Milli <= r.Above*1000 || e.jobs[c.cur].dated {
 		return false
 	}
-	if num, _ := s.tree.ProductShare(c.leaf); num == 0 {
-		return false // its turn comes when nobody with a share waits: that has no date
-	}
-	if !r.AnyAccount && s.stands(c.leaf) != budget.Entitled {
-		return false
-	}
-	shape := smallest(c.shape)
 	for k, p := range shape.Pools {
 		if e.dateLeft(shape, k, p) {
-			return true
+			return c.seats != nil || s.mayHaveDate(c)
 		}
 	}
 	return false
 }
 
+// mayHaveDate tells whether an account may have dates in the lane that is looked at.
+func (s *sharing) mayHaveDate(c *class) bool {
+	if num, _ := s.tree.ProductShare(c.leaf); num == 0 {
+		return false // its turn comes when nobody with a share waits: that has no date
+	}
+	return s.pol.Reservations.AnyAccount || s.stands(c.leaf) == budget.Entitled
+}
+
 // giveDate reserves for a job that found no place the GPUs that are certainly clear
-// soonest: no prediction, only ends of protection and hard limits.
-func (e *Engine) giveDate(d *decision, c *class, shape *place.Shape, n int32, span workload.Span) {
+// soonest: no prediction, only ends of protection and hard limits. All lanes that it may
+// run in have refused it.
+func (e *Engine) giveDate(d *decision, c *class, n int32, span workload.Span) {
 	s := e.sharing
+	here, part := s.lane, c.shape
+	c.shape = c.wherever()
+	defer func() { s.lane, c.shape = here, part }()
 	if !s.mayDate(e, c) {
 		return
 	}
+	shape := smallest(c.shape)
 	w := claimant{job: n, leaf: c.leaf, milli: shape.Milli, dated: true}
 	s.mayAt++
 	best := date{at: workload.Never}
 	for k, pool := range shape.Pools {
-		if !e.dateLeft(shape, k, pool) {
+		if s.in(pool); !e.dateLeft(shape, k, pool) || !s.mayHaveDate(c) {
 			continue
 		}
 		if s.priced() {

@@ -47,6 +47,7 @@ func (d *decision) giveUp(n int32, reason fact.Reason) {
 func (e *Engine) fire(d *decision, x *date) bool {
 	s := e.sharing
 	c := &e.classes[e.jobs[x.job].class]
+	s.in(x.pool)
 	shape := smallest(c.shape)
 	span, ok := e.pays(d, c, x.job, x.pool)
 	if !ok {

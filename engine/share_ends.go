@@ -65,14 +65,17 @@ func (s *sharing) current(e *Engine, p *protection) bool {
 
 // expire ends the protections that are over: what they covered may give way.
 func (s *sharing) expire(e *Engine, now workload.Time) {
-	s.ledger.Advance(now)
-	s.fill.Advance(now)
+	for i := range s.lanes {
+		s.lanes[i].ledger.Advance(now)
+		s.lanes[i].fill.Advance(now)
+	}
 	for len(s.ends) > 0 && s.ends[0].at <= now {
 		p := s.ends.pop()
 		if !s.current(e, &p) {
 			continue
 		}
 		j, c := &e.jobs[p.job], &s.jobs[p.job]
+		s.in(j.pool)
 		if session(j.spec) && !c.idles && s.renew(e, p.job, p.at) {
 			continue
 		}

@@ -20,14 +20,14 @@ func (e *Engine) walkFill(d *decision) {
 	w.begin()
 	some := false
 	add := func(l, ci int32) {
-		if c := &e.classes[ci]; e.placer.MayFitAny(e.frees, smallest(c.shape)) {
+		if c := &e.classes[ci]; c.cur != none && e.placer.MayFitAny(e.frees, smallest(c.shape)) {
 			w.add(l, ci)
 			some = true
 		}
 	}
 	if !s.present.all {
 		for _, ci := range s.present.fresh {
-			if c := &e.classes[ci]; c.n > 0 && c.fill {
+			if c := &e.classes[ci]; c.n > 0 && c.fill && s.sits(c) {
 				add(c.leaf, ci)
 			}
 		}

@@ -32,25 +32,25 @@ type knownKey struct {
 	debug bool
 }
 
-// know returns what is remembered of a class's shape.
-func (s *sharing) know(e *Engine, c *class) *knownShape {
+// know returns what is remembered of a class's shape, or of its part in one lane.
+func (s *sharing) know(e *Engine, c *class, shape *place.Shape) *knownShape {
 	// Who fits nowhere else may use the debug nodes as well.
-	key := knownKey{c.shape, s.isDebug(c) || !s.fitsBeside(e, c)}
+	key := knownKey{shape, s.isDebug(c) || !s.fitsBeside(e, c.shape)}
 	k := s.known[key]
 	if k == nil {
-		k = &knownShape{shape: smallest(c.shape), debug: key.debug}
+		k = &knownShape{shape: smallest(shape), debug: key.debug}
 		s.known[key] = k
 	}
 	return k
 }
 
 // fitsBeside tells whether the nodes that are not kept for debug jobs, all empty,
-// could hold a class.
-func (s *sharing) fitsBeside(e *Engine, c *class) bool {
+// could hold a shape.
+func (s *sharing) fitsBeside(e *Engine, shape *place.Shape) bool {
 	if s.nDebug == 0 {
 		return true
 	}
-	shape := smallest(c.shape)
+	shape = smallest(shape)
 	for k, p := range shape.Pools {
 		if s.beside == nil {
 			s.beside = make([]*cluster.Free, len(e.layout.Pools))

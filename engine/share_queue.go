@@ -1,11 +1,27 @@
 package engine
 
-// enter and leave file a class with waiting jobs under its leaf.
+// enter and leave file a class with waiting jobs under its leaf, in each lane that it
+// may run in.
 func (s *sharing) enter(e *Engine, ci int32) {
 	c := &e.classes[ci]
+	if c.seats == nil {
+		s.enterAt(c, c.lane)
+		return
+	}
+	for i := range c.seats {
+		x := &c.seats[i]
+		c.known = x.known
+		s.enterAt(c, x.lane)
+		x.inLeaf, x.group = c.inLeaf, c.group
+	}
+	c.known = c.seats[0].known
+}
+
+func (s *sharing) enterAt(c *class, lane int32) {
+	s.lane = &s.lanes[lane]
 	list := s.list(c)
 	c.inLeaf = int32(len(*list))
-	*list = append(*list, ci)
+	*list = append(*list, c.self)
 	if !c.fill {
 		s.leaves[c.leaf].nWork++
 	}
@@ -13,11 +29,31 @@ func (s *sharing) enter(e *Engine, ci int32) {
 
 func (s *sharing) leave(e *Engine, ci int32) {
 	c := &e.classes[ci]
+	if c.seats == nil {
+		s.leaveAt(e, c, c.lane)
+		return
+	}
+	for i := range c.seats {
+		x := &c.seats[i]
+		c.known, c.inLeaf = x.known, x.inLeaf
+		s.leaveAt(e, c, x.lane)
+	}
+	c.known = c.seats[0].known
+}
+
+func (s *sharing) leaveAt(e *Engine, c *class, lane int32) {
+	s.lane = &s.lanes[lane]
 	list := s.list(c)
 	last := len(*list) - 1
 	moved := (*list)[last]
 	(*list)[c.inLeaf] = moved
-	e.classes[moved].inLeaf = c.inLeaf
+	m := &e.classes[moved]
+	m.inLeaf = c.inLeaf
+	for i := range m.seats {
+		if m.seats[i].lane == lane {
+			m.seats[i].inLeaf = c.inLeaf
+		}
+	}
 	*list = (*list)[:last]
 	if !c.fill {
 		s.leaves[c.leaf].nWork--

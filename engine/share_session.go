@@ -39,6 +39,7 @@ func (e *Engine) sessionChanged(f *fact.Fact) error {
 		return nil // the policy knows no protection
 	}
 	c := &s.jobs[f.Job]
+	s.in(j.pool)
 	switch {
 	case f.Kind == fact.SessionIdle:
 		c.idles = true

@@ -3,27 +3,29 @@ package engine
 import (
 	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/place"
 	"github.com/escala-sched/escala/policy"
 	"github.com/escala-sched/escala/workload"
 )
 
 // sharing is the state of a policy with budgets, fair share and contracts.
 type sharing struct {
-	pol   *policy.Sharing
-	tree  *budget.Tree
-	epoch workload.Time
-	// ledger is what accounts are charged, fill the unallocated time they got
-	// (SEMANTICS 22), accounts the hard budgets, nil where none limits anybody.
-	ledger, fill *budget.Ledger
-	accounts     *budget.Accounts
-	// leaves by node of the tree; the last one, outside, is work that no account takes.
-	leaves  []leaf
+	// lane is the one that is looked at; lanes are all, laneOf says which one a pool is in.
+	*lane
+	lanes  []lane
+	laneOf []int32
+	// straddlers are classes that may run in several lanes.
+	straddlers []int32
+	pol        *policy.Sharing
+	epoch      workload.Time
+	// accounts are the hard budgets, nil where none limits anybody.
+	accounts *budget.Accounts
+	// outside is the leaf, behind all others, of work that no account takes.
 	outside int32
-	// held is the allocated milli-GPU that run or are held, by node of the tree.
-	held   []int64
-	owners map[owner]int32
-	jobs   []contracted
-	known  map[knownKey]*knownShape
+	owners  map[owner]int32
+	jobs    []contracted
+	known   map[knownKey]*knownShape
+	parted  map[partKey]*place.Shape
 	// loose is what would be free if all unallocated work went, soft if all went that
 	// is not protected; by pool.
 	loose, soft looked
@@ -60,11 +62,7 @@ type sharing struct {
 	rejected    bool
 
 	// scratch
-	walk  walk
-	usage []usage
 	stamp uint64
-	may   []verdictOf
-	ranks ranks
 	mayAt uint64
 	bars  []cluster.Grant
 	veil  []cluster.Grant
@@ -159,7 +157,7 @@ type verdictOf struct {
 }
 
 func newSharing(e *Engine, p *policy.Sharing) *sharing {
-	s := &sharing{pol: p, owners: map[owner]int32{}, known: map[knownKey]*knownShape{}, ends: protections{}, stamp: 1, nextEvict: -1 << 62, grid: -1 << 61, moneyAt: -1 << 61}
+	s := &sharing{pol: p, owners: map[owner]int32{}, known: map[knownKey]*knownShape{}, parted: map[partKey]*place.Shape{}, ends: protections{}, stamp: 1, nextEvict: -1 << 62, grid: -1 << 61, moneyAt: -1 << 61}
 	for i := range e.layout.Pools {
 		for _, l := range []*looked{&s.loose, &s.soft} {
 			f := cluster.NewFree(e.layout, int32(i))
@@ -189,29 +187,6 @@ func newSharing(e *Engine, p *policy.Sharing) *sharing {
 	s.setTree(e, budget.Equal("none", nil), workload.Unknown, -1<<61)
 	return s
 }
-
-// setTree begins with the shares of a tree.
-func (s *sharing) setTree(e *Engine, t *budget.Tree, epoch, at workload.Time) {
-	s.tree, s.epoch = t, epoch
-	s.ledger, s.fill = budget.NewLedger(t, s.pol.Window), budget.NewLedger(t, s.pol.Window)
-	s.ledger.SetCreditCap(at, s.pol.CreditCap)
-	s.layOut()
-}
-
-// layOut makes room for the nodes of the tree.
-func (s *sharing) layOut() {
-	n := len(s.tree.Nodes)
-	s.outside = int32(n)
-	s.leaves, s.held = make([]leaf, n+1), make([]int64, n+1)
-	s.usage, s.may = make([]usage, n+1), make([]verdictOf, n+1)
-	s.ranks.init(n)
-	s.walk.init(s.tree)
-	clear(s.owners)
-}
-
-// usable is the capacity that shares are shares of, in milli-GPU: what is up and
-// takes work, or still carries it (SEMANTICS 33).
-func (e *Engine) usable() int64 { return e.Gauge().Available }
 
 // leafOf finds the account of a job, outside where there is none.
 func (s *sharing) leafOf(j *workload.Job) int32 {

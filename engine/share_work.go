@@ -35,7 +35,7 @@ func (e *Engine) walkWork(d *decision, standing budget.Standing) bool {
 	s.alive = 0
 	if !s.present.all {
 		for _, ci := range s.present.fresh {
-			if c := &e.classes[ci]; c.n > 0 && !c.fill && s.stands(c.leaf) == standing {
+			if c := &e.classes[ci]; c.n > 0 && !c.fill && s.sits(c) && s.stands(c.leaf) == standing {
 				add(c.leaf, ci)
 			}
 		}
@@ -55,7 +55,7 @@ func (e *Engine) walkWork(d *decision, standing budget.Standing) bool {
 			}
 		}
 		for _, ci := range s.present.fresh { // these may have others stopped at once
-			if c := &e.classes[ci]; c.n > 0 && !c.fill && s.stands(c.leaf) == standing && !e.groupWorth(c.leaf, c.known) {
+			if c := &e.classes[ci]; c.n > 0 && !c.fill && s.sits(c) && s.stands(c.leaf) == standing && !e.groupWorth(c.leaf, c.known) {
 				add(c.leaf, ci)
 			}
 		}
@@ -119,6 +119,9 @@ func (e *Engine) tryWork(d *decision, ci, n int32) outcome {
 			c.known.noFree, c.known.noFreeBars = s.stamp, bars
 		}
 	}
+	if e.fitsElsewhere(d, c, n, span) {
+		return refusedNow
+	}
 	swaps := s.present.swaps || c.fresh
 	// Small debug jobs leave the debug nodes whole for those that need a node.
 	if s.nDebug > 0 && s.isDebug(c) && e.smaller(shape) &&
@@ -128,7 +131,9 @@ func (e *Engine) tryWork(d *decision, ci, n int32) outcome {
 	if e.makeRoom(d, c, shape, n, span, false, false) || swaps && e.makeRoom(d, c, shape, n, span, true, false) {
 		return madeRoom
 	}
-	e.giveDate(d, c, shape, n, span)
+	if s.lastSeat(c) {
+		e.giveDate(d, c, n, span)
+	}
 	return refusedNow
 }
 

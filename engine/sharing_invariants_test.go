@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/escala-sched/escala/budget"
@@ -17,7 +18,11 @@ import (
 // what is past its protection, and what would be free if others went.
 func checkSharing(e *Engine) error {
 	s := e.sharing
-	held, open, waits := make([]int64, len(s.tree.Nodes)), make([]int64, len(s.leaves)), 0
+	held, open, waits := make([][]int64, len(s.lanes)), make([][]int64, len(s.lanes)), 0
+	filed := make([]int, len(s.lanes))
+	for i := range s.lanes {
+		held[i], open[i] = make([]int64, len(s.tree.Nodes)), make([]int64, len(s.leaves))
+	}
 	onNode := make([][]int32, len(s.onNode))
 	loose, soft := make([]*cluster.Free, len(e.pools)), make([]*cluster.Free, len(e.pools))
 	for i := range e.pools {
@@ -28,9 +33,9 @@ func checkSharing(e *Engine) error {
 			soft[i].SetShut(n, shut)
 		}
 	}
-	hold := func(leaf int32, milli int64) {
+	hold := func(pool, leaf int32, milli int64) {
 		for n := leaf; n >= 0 && n < s.outside; n = s.tree.Nodes[n].Parent {
-			held[n] += milli
+			held[s.laneOf[pool]][n] += milli
 		}
 	}
 	for n := range e.jobs {
@@ -54,10 +59,10 @@ func checkSharing(e *Engine) error {
 			if j.state == stopping || c.unallocated {
 				break
 			}
-			hold(c.leaf, j.milli)
+			hold(j.pool, c.leaf, j.milli)
 			e.takeFrom(loose[j.pool], j.grants, j.milli)
 			if c.open {
-				open[c.leaf] += j.milli
+				open[s.laneOf[j.pool]][c.leaf] += j.milli
 			} else {
 				e.takeFrom(soft[j.pool], j.grants, j.milli)
 			}
@@ -68,21 +73,42 @@ func checkSharing(e *Engine) error {
 		if e.jobs[c.job].state != claiming {
 			return fmt.Errorf("job %d has a claim, but does not claim", c.job)
 		}
-		hold(s.jobs[c.job].leaf, c.milli)
+		hold(c.pool, s.jobs[c.job].leaf, c.milli)
 		e.takeFrom(loose[c.pool], c.grants, c.milli)
 		e.takeFrom(soft[c.pool], c.grants, c.milli)
 	}
 	if waits != s.waitingWork {
 		return fmt.Errorf("%d jobs wait to be charged, %d were counted", waits, s.waitingWork)
 	}
-	for n := range held {
-		if held[n] != s.held[n] {
-			return fmt.Errorf("account %s holds %d, %d were counted", s.tree.Nodes[n].Path, held[n], s.held[n])
+	for _, ci := range e.active {
+		c := &e.classes[ci]
+		if c.seats == nil {
+			filed[c.lane]++
+		}
+		for i := range c.seats {
+			filed[c.seats[i].lane]++
 		}
 	}
-	for l := range open {
-		if open[l] != s.leaves[l].open {
-			return fmt.Errorf("leaf %d has %d past protection, %d were counted", l, open[l], s.leaves[l].open)
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		for n := range held[i] {
+			if held[i][n] != l.held[n] {
+				return fmt.Errorf("lane %d: account %s holds %d, %d were counted", i, s.tree.Nodes[n].Path, held[i][n], l.held[n])
+			}
+		}
+		for k := range open[i] {
+			if open[i][k] != l.leaves[k].open {
+				return fmt.Errorf("lane %d: leaf %d has %d past protection, %d were counted", i, k, open[i][k], l.leaves[k].open)
+			}
+		}
+		for k := range l.leaves {
+			filed[i] -= len(l.leaves[k].fill)
+			for _, g := range l.leaves[k].work {
+				filed[i] -= len(g.classes)
+			}
+		}
+		if filed[i] != 0 {
+			return fmt.Errorf("lane %d: %d classes too few wait there", i, filed[i])
 		}
 	}
 	for i := range onNode {
@@ -211,7 +237,7 @@ func (w *clay) pick(of map[int32]int32, but map[int32]int32) int32 {
 	return rapid.SampledFrom(all).Draw(w.t, "job")
 }
 
-func clayTree(t *rapid.T) *budget.Tree {
+func clayTree(t *rapid.T, pools bool) *budget.Tree {
 	limit := func() string {
 		return rapid.SampledFrom([]string{"", "", ", budget: {gpuHours: 0.05, per: day, onExhaustion: truncate}", ", budget: {gpuHours: 0.05, per: day, onExhaustion: refuse}",
 			", budget: {gpuHours: 0.05, per: day}"}).Draw(t, "limit")
@@ -222,7 +248,11 @@ func clayTree(t *rapid.T) *budget.Tree {
 		"children: [{name: p, share: 1%s, children: [{name: x, share: 3%s}, {name: z, share: 1}]}]",
 		"children: [{name: y, share: 1, children: [{user: u, share: 1%s}, {name: rest, share: 1%s}]}]",
 	}).Draw(t, "tree")
-	tree, err := budget.Parse("b.yaml", fmt.Appendf(nil, text, limit(), limit()))
+	text = fmt.Sprintf(text, limit(), limit())
+	if pools {
+		text = "pools: [A, B]\n" + strings.Replace(text, "share: 1", rapid.SampledFrom([]string{"share: 1", "share: {A: 1, B: 3}", "share: {B: 2, A: 1}"}).Draw(t, "shares"), 1)
+	}
+	tree, err := budget.Parse("b.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,9 +280,10 @@ func TestSharingRecounts(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
+		pools := spec.Name == "two" && rapid.Bool().Draw(rt, "pools")
 		w := &clay{t: rt, e: e, on: map[int32]int32{}, up: map[int32]int32{}, leaving: map[int32]int32{}, place: map[int32][]cluster.Grant{},
 			now: workload.Time(rapid.SampledFrom([]int{0, 86_000, 1 << 40}).Draw(rt, "epoch"))}
-		w.tell(fact.Fact{Kind: fact.BudgetsChanged, Job: none, Node: none, Budgets: clayTree(rt), Epoch: workload.Unknown})
+		w.tell(fact.Fact{Kind: fact.BudgetsChanged, Job: none, Node: none, Budgets: clayTree(rt, pools), Epoch: workload.Unknown})
 		down, drained := map[int32]bool{}, map[int32]bool{}
 		for range rapid.IntRange(1, 80).Draw(rt, "steps") {
 			op := rapid.IntRange(0, 16).Draw(rt, "op")
@@ -266,6 +297,9 @@ func TestSharingRecounts(t *testing.T) {
 					j.Need = workload.Need{Tasks: 2, GPUs: 1, MinTasks: 1, MaxTasks: 4}
 				case 1:
 					j.Need = workload.Need{GPUs: 1, Milli: 400}
+				}
+				if spec.Name == "two" {
+					j.Need.GPUTypes = rapid.SampledFrom([]string{"", "", "A", "B"}).Draw(rt, "gpu type")
 				}
 				j.Contract = workload.Contract{HasMinRuntime: true, MinRuntime: rapid.SampledFrom([]workload.Span{0, 1, 5, 30}).Draw(rt, "min runtime") * workload.Second,
 					CheckpointOnStop: rapid.Bool().Draw(rt, "saves"), NotResumable: rapid.IntRange(0, 4).Draw(rt, "lost") == 0}
@@ -328,7 +362,7 @@ func TestSharingRecounts(t *testing.T) {
 					w.tell(fact.Fact{Kind: kind, Job: none, Node: n})
 				}
 			case 12:
-				w.tell(fact.Fact{Kind: fact.BudgetsChanged, Job: none, Node: none, Budgets: clayTree(rt), Epoch: workload.Unknown})
+				w.tell(fact.Fact{Kind: fact.BudgetsChanged, Job: none, Node: none, Budgets: clayTree(rt, pools), Epoch: workload.Unknown})
 			case 13:
 				if n := w.pick(w.up, nil); n != none {
 					kind := rapid.SampledFrom([]fact.Kind{fact.SessionIdle, fact.SessionActive}).Draw(rt, "session")

@@ -91,6 +91,12 @@ type class struct {
 	reason fact.Reason
 	// leaf, span and fill: see classKey. inLeaf is its place in the leaf's list.
 	leaf, inLeaf int32
+	// lane is the part of the cluster that it waits for; seats are those of a class that
+	// may run in several, whole its shape in all of them: within a decision shape is that
+	// in the lane looked at.
+	lane  int32
+	seats []seat
+	whole *place.Shape
 	// group is the place of its group in the leaf's list.
 	group int32
 	// self is the class's own number; fresh: it had no waiting jobs at the last decision.

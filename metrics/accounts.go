@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"github.com/escala-sched/escala/budget"
+	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/sim"
 	"github.com/escala-sched/escala/workload"
 )
@@ -17,19 +18,21 @@ const (
 const noAccount = -1
 
 // accounts watches what reported accounts ask for and are charged, as levels in
-// milli-GPU. Facts change what a level comes to; at the end of their instant it is
+// milli-GPU: one line for each account in each pool, all accounts of the first pool
+// first. Facts change what a level comes to; at the end of their instant it is
 // told to the sums, so that a job that starts at once costs nothing.
 type accounts struct {
 	tree     *budget.Tree
 	from, to workload.Time
 	window   workload.Span
-	// owed sums up the window; dues are what came of it once it is over.
-	owed   *budget.Owed
-	dues   []budget.Due
+	pools    accountPools
+	// owed sums up the window, by pool; dues are what came of it once it is over.
+	owed   []*budget.Owed
+	dues   [][]budget.Due
 	closed bool
 	// clock is up to when levels are told.
 	clock    workload.Time
-	usable   int64
+	usable   []int64 // by pool
 	levels   []level
 	dirty    []int32
 	fresh    []int32 // jobs that began to wait in this instant
@@ -40,7 +43,7 @@ type accounts struct {
 
 type owner struct{ team, user string }
 
-// level is what one reported account asks for and is charged: as told, and as it
+// level is what one line asks for and is charged: as told, and as it
 // will be told at the end of the instant.
 type level struct {
 	demand, charged     int64
@@ -53,7 +56,9 @@ func newAccounts(cfg *Config, from, to workload.Time) *accounts {
 		return nil
 	}
 	a := &accounts{tree: cfg.Budgets, from: from, to: to, window: cfg.ShareWindow, clock: -workload.Never,
-		levels: make([]level, len(cfg.Budgets.Reported)), leaves: map[owner]int32{}}
+		leaves: map[owner]int32{}, pools: newAccountPools(cfg.Budgets, cfg.Cluster)}
+	a.usable = make([]int64, a.pools.count())
+	a.levels = make([]level, a.pools.count()*len(cfg.Budgets.Reported))
 	if a.window <= 0 {
 		a.window = shareWindow
 	}
@@ -64,8 +69,9 @@ func newAccounts(cfg *Config, from, to workload.Time) *accounts {
 	return a
 }
 
-// leafOf returns the leaf that takes a job, and the reported account it belongs to.
-func (a *accounts) leafOf(j *workload.Job) (leaf, account int32) {
+// leafOf returns the leaf that takes a job, and the line that it waits in: that of its
+// reported account in the first pool that it may run in.
+func (a *accounts) leafOf(j *workload.Job) (leaf, line int32) {
 	key := owner{j.Team, j.User}
 	leaf, known := a.leaves[key]
 	if !known {
@@ -78,7 +84,23 @@ func (a *accounts) leafOf(j *workload.Job) (leaf, account int32) {
 	if leaf == noAccount {
 		return noAccount, noAccount
 	}
-	return leaf, a.tree.Allocation(leaf)
+	return leaf, a.line(a.pools.first(j), a.tree.Allocation(leaf))
+}
+
+// line is that of an account in a pool, split tells both of a line.
+func (a *accounts) line(pool int, account int32) int32 {
+	return int32(pool*len(a.tree.Reported)) + account
+}
+
+func (a *accounts) split(line int32) (pool int, account int32) {
+	n := int32(len(a.tree.Reported))
+	return int(line / n), line % n
+}
+
+// runsIn returns the line of a run, of a job that waited in a line.
+func (a *accounts) runsIn(line int32, place []fact.Grant) int32 {
+	_, account := a.split(line)
+	return a.line(a.pools.where(place), account)
 }
 
 // begin begins a new instant, before anything of it is known.
@@ -90,35 +112,36 @@ func (a *accounts) begin(jobs []jobState, at workload.Time) {
 		x := a.expiries.pop()
 		if j := &jobs[x.job]; j.counts && j.since+j.left == x.at {
 			j.counts = false
-			l := &a.levels[j.account]
+			l := &a.levels[j.queues]
 			a.series.until(x.at)
 			l.demandTo -= j.asks
-			a.tell(j.account, x.at)
+			a.tell(j.queues, x.at)
 		}
 	}
 	a.series.until(at)
 	a.clock = at
 }
 
-// ask adds to what an account asks for.
-func (a *accounts) ask(account int32, milli int64) {
-	l := &a.levels[account]
+// ask adds to what a line asks for.
+func (a *accounts) ask(line int32, milli int64) {
+	l := &a.levels[line]
 	l.demandTo += milli
-	a.mark(account, l)
+	a.mark(line, l)
 }
 
-// charge adds to what a leaf is charged.
-func (a *accounts) charge(leaf, account int32, at workload.Time, milli int64) {
-	l := &a.levels[account]
+// charge adds to what a leaf is charged in the pool of a line.
+func (a *accounts) charge(leaf, line int32, at workload.Time, milli int64) {
+	l := &a.levels[line]
 	l.chargedTo += milli
-	a.mark(account, l)
-	a.series.change(leaf, at, milli)
+	a.mark(line, l)
+	pool, _ := a.split(line)
+	a.series.change(pool, leaf, at, milli)
 }
 
-func (a *accounts) mark(account int32, l *level) {
+func (a *accounts) mark(line int32, l *level) {
 	if !l.dirty {
 		l.dirty = true
-		a.dirty = append(a.dirty, account)
+		a.dirty = append(a.dirty, line)
 	}
 }
 
@@ -131,38 +154,45 @@ func (a *accounts) end(jobs []jobState, g *sim.Gauge) {
 		}
 	}
 	a.fresh = a.fresh[:0]
-	if g.Available != a.usable {
-		if a.ready(g.At) {
-			a.owed.Usable(g.At, g.Available)
-		}
-		a.usable = g.Available
-		a.series.setUsable(g.At, g.Available)
+	if a.pools.count() == 1 {
+		a.pools.usable[0] = g.Available
 	}
-	for _, account := range a.dirty {
-		a.levels[account].dirty = false
-		a.tell(account, g.At)
+	for pool, usable := range a.pools.usable {
+		if usable == a.usable[pool] {
+			continue
+		}
+		if a.ready(g.At) {
+			a.owed[pool].Usable(g.At, usable)
+		}
+		a.usable[pool] = usable
+		a.series.setUsable(pool, g.At, usable)
+	}
+	for _, line := range a.dirty {
+		a.levels[line].dirty = false
+		a.tell(line, g.At)
 	}
 	a.dirty = a.dirty[:0]
 }
 
-// tell makes the levels of an account hold from a time on.
-func (a *accounts) tell(account int32, at workload.Time) {
-	l := &a.levels[account]
+// tell makes the levels of a line hold from a time on.
+func (a *accounts) tell(line int32, at workload.Time) {
+	l := &a.levels[line]
 	demand, charged := l.demandTo != l.demand, l.chargedTo != l.charged
 	if !demand && !charged {
 		return
 	}
 	ready := a.ready(at) // with the levels as they were until now
 	l.demand, l.charged = l.demandTo, l.chargedTo
+	pool, account := a.split(line)
 	if ready {
 		if demand {
-			a.owed.Demand(account, at, l.demand)
+			a.owed[pool].Demand(account, at, l.demand)
 		}
 		if charged {
-			a.owed.Charged(account, at, l.charged)
+			a.owed[pool].Charged(account, at, l.charged)
 		}
 	}
-	a.series.set(account, at, l.demand, l.charged)
+	a.series.set(pool, account, at, l.demand, l.charged)
 }
 
 // ready tells whether what holds from a time on belongs to the window, whose sums it
@@ -178,7 +208,7 @@ func (a *accounts) ready(at workload.Time) bool {
 		a.open()
 	}
 	if at >= a.to {
-		a.dues, a.closed, a.owed = a.owed.Results(a.to), true, nil
+		a.dues, a.closed, a.owed = a.sums(a.to), true, nil
 		return false
 	}
 	return true
@@ -186,23 +216,45 @@ func (a *accounts) ready(at workload.Time) bool {
 
 // open begins the sums with the state at the window's start.
 func (a *accounts) open() {
-	a.owed = budget.NewOwed(a.tree, a.from, a.window)
-	a.owed.Usable(a.from, a.usable)
+	a.owed = a.newOwed(a.from)
+	for pool, usable := range a.usable {
+		a.owed[pool].Usable(a.from, usable)
+	}
 	for i := range a.levels {
-		a.owed.Demand(int32(i), a.from, a.levels[i].demand)
-		a.owed.Charged(int32(i), a.from, a.levels[i].charged)
+		pool, account := a.split(int32(i))
+		a.owed[pool].Demand(account, a.from, a.levels[i].demand)
+		a.owed[pool].Charged(account, a.from, a.levels[i].charged)
 	}
 }
 
-// results returns what came of the accounts up to a time.
-func (a *accounts) results(at workload.Time) []budget.Due {
+func (a *accounts) newOwed(from workload.Time) []*budget.Owed {
+	out := make([]*budget.Owed, a.pools.count())
+	for pool := range out {
+		out[pool] = budget.NewOwed(a.tree.In(pool), from, a.window)
+	}
+	return out
+}
+
+// sums returns what came of the accounts in each pool.
+func (a *accounts) sums(at workload.Time) [][]budget.Due {
+	out := make([][]budget.Due, len(a.owed))
+	for pool, o := range a.owed {
+		out[pool] = o.Results(at)
+	}
+	return out
+}
+
+// results returns what came of the accounts up to a time, in each pool.
+func (a *accounts) results(at workload.Time) [][]budget.Due {
 	switch {
 	case a.ready(at):
-		return a.owed.Results(at)
+		return a.sums(at)
 	case a.closed:
 		return a.dues
 	}
-	return budget.NewOwed(a.tree, 0, a.window).Results(0) // before the window
+	before := accounts{tree: a.tree, pools: a.pools, window: a.window}
+	before.owed = before.newOwed(0)
+	return before.sums(0)
 }
 
 // expiry is when a waiting job has asked for all that it can use.

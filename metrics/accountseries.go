@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"slices"
+
 	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/workload"
 )
@@ -17,7 +19,7 @@ type AccountSeries struct {
 
 // AccountLine is one account over time.
 type AccountLine struct {
-	// Path of the account; Share of all, 0..1.
+	// Path of the account; Share of all, 0..1: with pools that of installed GPUs.
 	Path  string
 	Share float64
 	Bins  []AccountBin
@@ -52,21 +54,28 @@ type accountSeries struct {
 	limit  int // 0 = none are kept
 	stop   workload.Time
 	window workload.Span
-	ledger *budget.Ledger
-	width  workload.Span
-	from   workload.Time // a whole hour, of the first bin
+	pools  *accountPools
+	// ledgers are what leaves were charged in each pool.
+	ledgers []*budget.Ledger
+	width   workload.Span
+	from    workload.Time // a whole hour, of the first bin
 	// first is when the first hour began to be known, open the start of the open one.
 	first, open workload.Time
-	usable      integral
+	usable      []integral // by pool
 	rows        []accountRow
-	// offered[h] is the capacity, in milli-GPU x ms, up to the end of hour h.
-	offered []float64
+	// offered[p][h] is the capacity of pool p, in milli-GPU x ms, up to the end of hour h.
+	offered [][]float64
 }
 
 type accountRow struct {
+	pools []poolRow
+	bins  []AccountBin
+}
+
+// poolRow is one account in one pool.
+type poolRow struct {
 	demand, charged integral
 	share           float64
-	bins            []AccountBin
 }
 
 // integral of a level over the open hour, in milli-GPU x ms.
@@ -93,15 +102,20 @@ func (s *accountSeries) init(a *accounts, bins int) {
 	}
 	s.tree, s.limit, s.window = a.tree, max(2, min(bins, 512)), a.window
 	s.width, s.first = workload.Hour, workload.Unknown
-	s.ledger = budget.NewLedger(a.tree, a.window)
+	s.pools = &a.pools
+	s.usable, s.offered = make([]integral, a.pools.count()), make([][]float64, a.pools.count())
+	for pool := range a.pools.count() {
+		s.ledgers = append(s.ledgers, budget.NewLedger(a.tree.In(pool), a.window))
+	}
 	s.stop = workload.Never
 	if a.to < workload.Never { // as far as pictures go
 		s.stop = a.to + (a.to-max(a.from, 0))/2
 	}
-	s.rows = make([]accountRow, min(seriesAccounts, len(a.levels)))
+	s.rows = make([]accountRow, min(seriesAccounts, len(a.tree.Reported)))
 	for i := range s.rows {
-		num, den := a.tree.ProductShare(a.tree.Reported[i])
-		s.rows[i].share = float64(num) / float64(den)
+		for pool := range a.pools.count() {
+			s.rows[i].pools = append(s.rows[i].pools, poolRow{share: a.pools.shareIn(pool, a.tree.Reported[i])})
+		}
 	}
 }
 
@@ -111,9 +125,14 @@ func (s *accountSeries) off(at workload.Time) bool { return s.limit == 0 || at >
 func (s *accountSeries) begin(at workload.Time) {
 	s.first, s.from = at, at-(at%workload.Hour+workload.Hour)%workload.Hour
 	s.open = s.from
-	s.usable.since = at
+	for pool := range s.usable {
+		s.usable[pool].since = at
+	}
 	for i := range s.rows {
-		s.rows[i].demand.since, s.rows[i].charged.since = at, at
+		for pool := range s.rows[i].pools {
+			r := &s.rows[i].pools[pool]
+			r.demand.since, r.charged.since = at, at
+		}
 	}
 }
 
@@ -134,15 +153,9 @@ func (s *accountSeries) until(at workload.Time) {
 // close ends the open hour at a time, which is its end but for a copy made to be read.
 func (s *accountSeries) close(at workload.Time) {
 	from := max(s.open, s.first)
-	usable := s.usable.take(at)
-	before := 0.0
-	if n := len(s.offered); n > 0 {
-		before = s.offered[n-1]
-	}
-	s.offered = append(s.offered, before+usable)
-	whole := before + usable
-	if n := len(s.offered) - 1 - int((s.window+workload.Hour-1)/workload.Hour); n >= 0 {
-		whole -= s.offered[n]
+	usable, whole := make([]float64, len(s.usable)), make([]float64, len(s.usable))
+	for pool := range s.usable {
+		usable[pool], whole[pool] = s.offer(pool, at)
 	}
 	if int((s.open-s.from)/s.width) >= s.limit {
 		s.double()
@@ -150,15 +163,41 @@ func (s *accountSeries) close(at workload.Time) {
 	i := int((s.open - s.from) / s.width)
 	for k := range s.rows {
 		r := &s.rows[k]
-		demand, charged := r.demand.take(at), r.charged.take(at)
-		b := AccountBin{Span: float64(at - from), Demand: demand / 1000, Charged: charged / 1000, Owed: min(r.share*usable, demand) / 1000,
-			Served: ratio(float64(s.ledger.Charged(s.tree.Reported[k], at)), r.share*whole)}
+		b := AccountBin{Span: float64(at - from)}
+		var had, fair float64 // in the share window
+		for pool := range r.pools {
+			p := &r.pools[pool]
+			demand, charged := p.demand.take(at), p.charged.take(at)
+			b.Demand += demand / 1000
+			b.Charged += charged / 1000
+			b.Owed += min(p.share*usable[pool], demand) / 1000
+			had += float64(s.ledgers[pool].Charged(s.tree.Reported[k], at))
+			fair += p.share * whole[pool]
+		}
+		b.Served = ratio(had, fair)
 		if len(r.bins) <= i {
 			r.bins = append(r.bins, AccountBin{})
 		}
 		r.bins[i].add(&b)
 	}
 	s.open += workload.Hour
+}
+
+// offer closes the capacity of a pool: what the open hour offered, and the window before.
+func (s *accountSeries) offer(pool int, at workload.Time) (usable, whole float64) {
+	usable = s.usable[pool].take(at)
+	offered := s.offered[pool]
+	before := 0.0
+	if n := len(offered); n > 0 {
+		before = offered[n-1]
+	}
+	whole = before + usable
+	offered = append(offered, whole)
+	if n := len(offered) - 1 - int((s.window+workload.Hour-1)/workload.Hour); n >= 0 {
+		whole -= offered[n]
+	}
+	s.offered[pool] = offered
+	return usable, whole
 }
 
 func (s *accountSeries) double() {
@@ -177,24 +216,25 @@ func (s *accountSeries) double() {
 	s.width *= 2
 }
 
-func (s *accountSeries) setUsable(at workload.Time, milli int64) {
+func (s *accountSeries) setUsable(pool int, at workload.Time, milli int64) {
 	if !s.off(at) {
-		s.usable.set(at, milli)
+		s.usable[pool].set(at, milli)
 	}
 }
 
-func (s *accountSeries) set(account int32, at workload.Time, demand, charged int64) {
+func (s *accountSeries) set(pool int, account int32, at workload.Time, demand, charged int64) {
 	if s.off(at) || int(account) >= len(s.rows) {
 		return
 	}
-	s.rows[account].demand.set(at, demand)
-	s.rows[account].charged.set(at, charged)
+	r := &s.rows[account].pools[pool]
+	r.demand.set(at, demand)
+	r.charged.set(at, charged)
 }
 
-// change tells the ledger of a charged run that begins or ends.
-func (s *accountSeries) change(leaf int32, at workload.Time, milli int64) {
+// change tells the ledger of a pool of a charged run that begins or ends.
+func (s *accountSeries) change(pool int, leaf int32, at workload.Time, milli int64) {
 	if !s.off(at) {
-		s.ledger.Change(leaf, at, milli)
+		s.ledgers[pool].Change(leaf, at, milli)
 	}
 }
 
@@ -207,9 +247,13 @@ func (c *Collector) Accounts(end workload.Time) *AccountSeries {
 	end = max(end, c.accounts.clock)
 	c.accounts.begin(c.jobs, end)
 	s := c.accounts.series
-	s.offered = append([]float64(nil), s.offered...)
+	s.usable, s.offered = slices.Clone(s.usable), slices.Clone(s.offered)
+	for pool := range s.offered {
+		s.offered[pool] = append([]float64(nil), s.offered[pool]...)
+	}
 	s.rows = append([]accountRow(nil), s.rows...)
 	for i := range s.rows {
+		s.rows[i].pools = slices.Clone(s.rows[i].pools)
 		s.rows[i].bins = append(make([]AccountBin, 0, len(s.rows[i].bins)+1), s.rows[i].bins...)
 	}
 	if at := min(end, s.stop); at > max(s.open, s.first) && at < s.open+workload.Hour {
@@ -217,7 +261,7 @@ func (c *Collector) Accounts(end workload.Time) *AccountSeries {
 	}
 	out := &AccountSeries{From: s.from, Width: s.width, Window: s.window}
 	for i := range s.rows {
-		out.Accounts = append(out.Accounts, AccountLine{Path: s.tree.Nodes[s.tree.Reported[i]].Path, Share: s.rows[i].share, Bins: s.rows[i].bins})
+		out.Accounts = append(out.Accounts, AccountLine{Path: s.tree.Nodes[s.tree.Reported[i]].Path, Share: s.pools.share(s.tree.Reported[i]), Bins: s.rows[i].bins})
 	}
 	return out
 }

@@ -35,12 +35,25 @@ type BudgetUse struct {
 	WorstOfOwed *float64 `json:"worst_of_owed,omitempty"`
 	// Reported are the accounts, in the order of the file.
 	Reported []AccountUse `json:"reported"`
+	// Pools split the figures by the pools that have shares of their own, in the order
+	// of the file; none without such pools.
+	Pools []PoolUse `json:"pools,omitempty"`
+}
+
+// PoolUse is [BudgetUse] of one pool.
+type PoolUse struct {
+	// Pool is a GPU type.
+	Pool string `json:"pool"`
+	// All is the sum over the accounts, with a share of 1.
+	All      AccountUse   `json:"all"`
+	Reported []AccountUse `json:"reported"`
 }
 
 // AccountUse is one account of [BudgetUse].
 type AccountUse struct {
-	Account string `json:"account"`
-	// Share of all, 0..1.
+	Account string `json:"account,omitempty"`
+	// Share of all, 0..1. In a pool it is that of the pool. Over several pools it is what
+	// its shares come to of all installed GPUs.
 	Share           float64  `json:"share"`
 	Demand          float64  `json:"demand_gpu_hours"`
 	Owed            float64  `json:"owed_gpu_hours"`
@@ -62,7 +75,8 @@ func (m *Metrics) budget(v *view) {
 	if !v.cut && v.to > v.from && v.to < workload.Never { // the window may outlast the last fact
 		end = max(end, v.to)
 	}
-	dues := a.results(end)
+	byPool := a.results(end)
+	dues := acrossPools(byPool)
 	all := budget.Total(dues)
 	u := &BudgetUse{Name: a.tree.Name, SHA256: a.tree.Hash, Reported: []AccountUse{}}
 	u.Demand, u.Owed, u.Charged = all.Demand.GPUHours(), all.Owed.GPUHours(), all.Charged.GPUHours()
@@ -76,10 +90,7 @@ func (m *Metrics) budget(v *view) {
 	u.OwedOfCapacity = ratio(u.Owed, available.gpuHours())
 	for i := range dues {
 		d := &dues[i]
-		num, den := a.tree.ProductShare(d.Node)
-		x := AccountUse{Account: a.tree.Nodes[d.Node].Path, Share: float64(num) / float64(den), Demand: d.Demand.GPUHours(), Owed: d.Owed.GPUHours(),
-			Charged: d.Charged.GPUHours(), Delivered: d.Delivered.GPUHours(), Strict: d.Strict.GPUHours()}
-		x.DeliveredOfOwed, x.StrictOfOwed = part(x.Delivered, x.Owed), part(x.Strict, x.Owed)
+		x := useOf(a.tree.Nodes[d.Node].Path, a.pools.share(d.Node), d)
 		u.Reported = append(u.Reported, x)
 		if x.DeliveredOfOwed == nil {
 			continue
@@ -92,7 +103,45 @@ func (m *Metrics) budget(v *view) {
 			u.Worst, u.WorstOfOwed = x.Account, x.DeliveredOfOwed
 		}
 	}
+	for i, name := range a.tree.Pools {
+		u.Pools = append(u.Pools, a.poolUse(name, i, byPool[i]))
+	}
 	m.Budget = u
+}
+
+func useOf(account string, share float64, d *budget.Due) AccountUse {
+	x := AccountUse{Account: account, Share: share, Demand: d.Demand.GPUHours(), Owed: d.Owed.GPUHours(),
+		Charged: d.Charged.GPUHours(), Delivered: d.Delivered.GPUHours(), Strict: d.Strict.GPUHours()}
+	x.DeliveredOfOwed, x.StrictOfOwed = part(x.Delivered, x.Owed), part(x.Strict, x.Owed)
+	return x
+}
+
+// poolUse is what came of the accounts in one pool.
+func (a *accounts) poolUse(name string, pool int, dues []budget.Due) PoolUse {
+	all := budget.Total(dues)
+	out := PoolUse{Pool: name, All: useOf("", 1, &all)}
+	for i := range dues {
+		n := dues[i].Node
+		out.Reported = append(out.Reported, useOf(a.tree.Nodes[n].Path, a.pools.shareIn(pool, n), &dues[i]))
+	}
+	return out
+}
+
+// acrossPools adds up each account over the pools.
+func acrossPools(byPool [][]budget.Due) []budget.Due {
+	if len(byPool) == 1 {
+		return byPool[0]
+	}
+	out := make([]budget.Due, len(byPool[0]))
+	one := make([]budget.Due, len(byPool))
+	for i := range out {
+		for pool := range byPool {
+			one[pool] = byPool[pool][i]
+		}
+		out[i] = budget.Total(one)
+		out[i].Node = one[0].Node
+	}
+	return out
 }
 
 // Budget returns what accounts were owed and got, of the window up to end; nil without

@@ -106,10 +106,11 @@ type jobState struct {
 	asks  int64
 	group int32
 	slot  int32 // of openRuns
-	// leaf and account of the budgets, -1 for none; asked is the class it asks for,
-	// kind that of its present or last run.
-	leaf, account int32
-	asked, kind   class
+	// leaf of the budgets, and the lines of [accounts] in which its waiting and its run
+	// count, -1 for none; asked is the class it asks for, kind that of its present or
+	// last run.
+	leaf, queues, runs int32
+	asked, kind        class
 	// kindSince is when the run became of its kind: its start, or when its charge ended.
 	kindSince workload.Time
 	// counts: it waits as part of what its account asks for; wants is what its run
@@ -155,6 +156,7 @@ func (c *Collector) Window() Window { return Window{c.from, c.to} }
 func (c *Collector) Fact(f *fact.Fact) {
 	if c.accounts != nil {
 		c.accounts.begin(c.jobs, f.At)
+		c.accounts.pools.fact(f)
 	}
 	switch f.Kind {
 	case fact.JobSubmitted:
@@ -267,13 +269,14 @@ func (c *Collector) submit(f *fact.Fact) {
 	}
 	c.jobs[f.Job] = jobState{
 		submit: f.At, since: f.At, start: workload.Unknown, slot: -1,
-		left: c.runTime(f.Job, w), asks: w.Need.TotalMilli(), asked: classOf(w), leaf: noAccount, account: noAccount,
+		left: c.runTime(f.Job, w), asks: w.Need.TotalMilli(), asked: classOf(w), leaf: noAccount, queues: noAccount, runs: noAccount,
 		stopped: workload.Unknown, date: workload.Unknown, promised: workload.Unknown,
 		group: c.groups.of(c.cfg.By.key(w)), known: true, later: len(w.After) > 0,
 	}
 	if c.accounts != nil {
 		j := &c.jobs[f.Job]
-		j.leaf, j.account = c.accounts.leafOf(w)
+		j.leaf, j.queues = c.accounts.leafOf(w)
+		j.runs = j.queues
 		c.waits(f.Job, j)
 	}
 	if !c.sel.Contains(f.At) {
@@ -326,9 +329,13 @@ func (c *Collector) startRun(a *fact.Action) {
 	}
 	j.slot = c.open.put(a.Place)
 	c.milliBy[j.kind] += j.milli
-	if j.kind == allocated && j.account != noAccount {
+	if c.accounts != nil {
+		c.accounts.pools.assign(a.Place, 1)
+	}
+	if j.kind == allocated && j.queues != noAccount {
 		j.wants = j.milli
-		c.accounts.ask(j.account, j.wants)
+		j.runs = c.accounts.runsIn(j.queues, a.Place)
+		c.accounts.ask(j.runs, j.wants)
 	}
 }
 
@@ -363,6 +370,9 @@ func (c *Collector) endRun(f *fact.Fact) {
 // release gives back what a run holds.
 func (c *Collector) release(n int32, j *jobState, at workload.Time) {
 	place := c.open.take(j.slot)
+	if c.accounts != nil {
+		c.accounts.pools.assign(place, -1)
+	}
 	if place == nil {
 		c.types.assignPool(-j.milli)
 	}
@@ -404,11 +414,11 @@ func (c *Collector) loss(j *jobState, f *fact.Fact) {
 
 // waits makes a job that waits from now on part of what its account asks for.
 func (c *Collector) waits(n int32, j *jobState) {
-	if j.account == noAccount || j.asked != allocated || j.later || j.left <= 0 {
+	if j.queues == noAccount || j.asked != allocated || j.later || j.left <= 0 {
 		return
 	}
 	j.counts = true
-	c.accounts.ask(j.account, j.asks)
+	c.accounts.ask(j.queues, j.asks)
 	c.accounts.fresh = append(c.accounts.fresh, n)
 }
 
@@ -418,7 +428,7 @@ func (c *Collector) beginCharge(j *jobState, at workload.Time) {
 		return
 	}
 	j.charged = j.wants
-	c.accounts.charge(j.leaf, j.account, at, j.charged)
+	c.accounts.charge(j.leaf, j.runs, at, j.charged)
 }
 
 // uncharge makes the rest of a run unallocated.
@@ -436,7 +446,7 @@ func (c *Collector) uncharge(a *fact.Action) {
 func (c *Collector) leave(j *jobState, at workload.Time) {
 	c.endCharge(j, at)
 	if j.wants > 0 {
-		c.accounts.ask(j.account, -j.wants)
+		c.accounts.ask(j.runs, -j.wants)
 		j.wants = 0
 	}
 	c.milliBy[j.kind] -= j.milli
@@ -447,7 +457,7 @@ func (c *Collector) leave(j *jobState, at workload.Time) {
 // endCharge ends the charge of a run that is told to stop, or has ended.
 func (c *Collector) endCharge(j *jobState, at workload.Time) {
 	if j.charged > 0 {
-		c.accounts.charge(j.leaf, j.account, at, -j.charged)
+		c.accounts.charge(j.leaf, j.runs, at, -j.charged)
 		j.charged = 0
 	}
 }
@@ -461,7 +471,7 @@ func (c *Collector) stopWaiting(j *jobState, now workload.Time) {
 	j.left -= n
 	if j.counts {
 		j.counts = false
-		c.accounts.ask(j.account, -j.asks)
+		c.accounts.ask(j.queues, -j.asks)
 	}
 	c.groups.rows[j.group].waited.add(j.asks, overlap(j.since, j.since+n, c.from, c.to))
 }

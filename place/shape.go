@@ -1,6 +1,7 @@
 package place
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/escala-sched/escala/cluster"
@@ -55,8 +56,14 @@ type memo struct {
 }
 
 // Shape resolves a need; jobs of the same need and partition may share the result.
-func (p *Placer) Shape(n workload.Need, partition string) *Shape {
+func (p *Placer) Shape(n workload.Need, partition string) *Shape { return p.ShapeIn(n, partition, nil) }
+
+// ShapeIn resolves a need in some of the pools that may serve it; nil = all.
+func (p *Placer) ShapeIn(n workload.Need, partition string, in func(pool int32) bool) *Shape {
 	s := &Shape{Need: n, Pools: p.layout.Eligible(&n, partition), level: -1}
+	if in != nil {
+		s.Pools = slices.DeleteFunc(slices.Clone(s.Pools), func(pool int32) bool { return !in(pool) })
+	}
 	s.Milli, s.GPUs = n.TotalMilli(), n.TotalGPUs()
 	s.plain = !n.Fractional() && n.GPUs > 0 && n.Nodes == "" &&
 		(n.CPU == 0 || !p.layout.CountsCPU) && (n.Memory == 0 || !p.layout.CountsMemory)
@@ -76,7 +83,7 @@ func (p *Placer) Shape(n workload.Need, partition string) *Shape {
 		for t := max(min(n.MaxTasks, p.mostTasks(&n)), n.MinTasks); t >= n.MinTasks; t-- {
 			rigid := n
 			rigid.Tasks, rigid.MinTasks, rigid.MaxTasks = t, 0, 0
-			s.sizes = append(s.sizes, p.Shape(rigid, partition))
+			s.sizes = append(s.sizes, p.ShapeIn(rigid, partition, in))
 		}
 		smallest := s.sizes[len(s.sizes)-1]
 		s.Milli, s.GPUs = smallest.Milli, smallest.GPUs

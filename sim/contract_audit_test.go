@@ -30,7 +30,9 @@ type audit struct {
 	jobs []audited
 	// charges are what runs were charged, offers what could be used, each until the next.
 	charges []charged
-	offers  []offer
+	offers  [][]offer // by pool of the budgets
+	// lane is the pool of the budgets that usage is asked of.
+	lane int
 	// pending are the actions of the decision that is being told: a decision does not
 	// see its own actions.
 	pending       []fact.Action
@@ -74,6 +76,7 @@ type charged struct {
 	leaf     int32
 	from, to workload.Time
 	rate     int64
+	lane     int
 }
 
 type offer struct {
@@ -377,7 +380,15 @@ func (a *audit) checkHold(x *fact.Action) {
 	}
 }
 
+// laneOf is the pool of the budgets that a place lies in.
+func (a *audit) laneOf(place []cluster.Grant) int { return max(a.tree.PoolOf(a.typeOf(place)), 0) }
+
 func (a *audit) checkGuard(x *fact.Action, victim int32) {
+	a.lane = a.laneOf(x.Place)
+	shares := a.tree.In(a.lane)
+	if v := a.laneOf(a.jobs[victim].place); v != a.lane {
+		a.fail("at %d: job %d gives way to %d, which asks for another pool", x.At, victim, x.Job)
+	}
 	w, v := &a.jobs[x.Job], &a.jobs[victim]
 	if w.leaf < 0 || v.leaf < 0 {
 		a.fail("at %d: job %d gives way to %d, one of which has no account", x.At, victim, x.Job)
@@ -398,13 +409,13 @@ func (a *audit) checkGuard(x *fact.Action, victim int32) {
 	}
 	if a.pol.Guard == policy.GuardEntitlement {
 		usable := a.usable()
-		if a.tree.CompareShare(p, a.held(p)+x.Milli, usable) > 0 || a.tree.CompareShare(q, a.held(q), usable) <= 0 {
+		if shares.CompareShare(p, a.held(p)+x.Milli, usable) > 0 || shares.CompareShare(q, a.held(q), usable) <= 0 {
 			a.fail("at %d: job %d gives way to %d: account %d holds %d + %d, account %d holds %d, of %d", x.At, victim, x.Job, p, a.held(p), x.Milli, q, a.held(q), usable)
 		}
 		return
 	}
 	grid := x.At - x.At%a.pol.Interval
-	if a.pol.CreditCap < 0 && a.tree.CompareShare(v.leaf, a.usage(v.leaf, grid), a.offered(grid)) < 0 {
+	if a.pol.CreditCap < 0 && shares.CompareShare(v.leaf, a.usage(v.leaf, grid), a.offered(grid)) < 0 {
 		a.fail("at %d: job %d gives way to %d, but its account is below its share", x.At, victim, x.Job)
 	}
 	more := a.rateOf(x.Job, x.Milli, x.Tasks, a.typeOf(x.Place)) * (x.Until - x.At)
@@ -415,11 +426,11 @@ func (a *audit) checkGuard(x *fact.Action, victim int32) {
 	// Starts of this instant count once they are committed, which nothing here tells from
 	// those of the same decision: either is right.
 	most := (a.usage(p, grid) + a.starting(p, grid) + more) / 1000 * a.pol.Hysteresis
-	if budget.CompareRatio(mine, a.tree.Nodes[p].Share, a.usage(q, grid)+a.starting(q, grid), a.tree.Nodes[q].Share) > 0 &&
-		budget.CompareRatio(most, a.tree.Nodes[p].Share, a.usage(q, grid)+a.starting(q, grid), a.tree.Nodes[q].Share) > 0 &&
-		budget.CompareRatio(mine, a.tree.Nodes[p].Share, a.usage(q, grid), a.tree.Nodes[q].Share) > 0 {
+	if budget.CompareRatio(mine, shares.Nodes[p].Share, a.usage(q, grid)+a.starting(q, grid), shares.Nodes[q].Share) > 0 &&
+		budget.CompareRatio(most, shares.Nodes[p].Share, a.usage(q, grid)+a.starting(q, grid), shares.Nodes[q].Share) > 0 &&
+		budget.CompareRatio(mine, shares.Nodes[p].Share, a.usage(q, grid), shares.Nodes[q].Share) > 0 {
 		a.fail("at %d: job %d gives way to %d, whose account %d would have %d of share %d, %d has %d of share %d", x.At, victim, x.Job,
-			p, mine, a.tree.Nodes[p].Share, q, a.usage(q, grid), a.tree.Nodes[q].Share)
+			p, mine, shares.Nodes[p].Share, q, a.usage(q, grid), shares.Nodes[q].Share)
 	}
 }
 
@@ -427,7 +438,7 @@ func (a *audit) checkGuard(x *fact.Action, victim int32) {
 func (a *audit) charge(node int32, at workload.Time) (sum int64) {
 	for i := range a.charges {
 		c := &a.charges[i]
-		if !a.tree.Below(c.leaf, node) {
+		if !a.tree.Below(c.leaf, node) || c.lane != a.lane {
 			continue
 		}
 		if from, to := max(c.from, at-a.pol.Window), min(c.to, at); from < to {
@@ -444,10 +455,10 @@ func (a *audit) outstanding(node int32, at workload.Time) (sum int64) {
 		if j.leaf < 0 || !a.tree.Below(j.leaf, node) {
 			continue
 		}
-		if j.on && !j.leaving && !j.unallocated && j.until > a.now {
+		if j.on && !j.leaving && !j.unallocated && j.until > a.now && a.laneOf(j.place) == a.lane {
 			sum += j.rate * (j.until - at)
 		}
-		if h := j.hold; h != nil && h.Until > a.now {
+		if h := j.hold; h != nil && h.Until > a.now && a.laneOf(h.Place) == a.lane {
 			sum += j.rate * (h.Until - at)
 		}
 	}
@@ -464,10 +475,10 @@ func (a *audit) held(node int32) (sum int64) {
 		if j.leaf < 0 || !a.tree.Below(j.leaf, node) {
 			continue
 		}
-		if j.on && !j.leaving && !j.unallocated {
+		if j.on && !j.leaving && !j.unallocated && a.laneOf(j.place) == a.lane {
 			sum += j.milli
 		}
-		if j.hold != nil {
+		if j.hold != nil && a.laneOf(j.hold.Place) == a.lane {
 			sum += j.hold.Milli
 		}
 	}
@@ -481,12 +492,12 @@ func (a *audit) usable() int64 {
 	}
 	var sum int64
 	for n := range a.spec.Nodes {
-		if !a.down[n] && !a.drained[n] {
+		if !a.down[n] && !a.drained[n] && max(a.tree.PoolOf(a.spec.Nodes[n].GPUType), 0) == a.lane {
 			sum += int64(a.spec.Nodes[n].GPUs) * 1000
 		}
 	}
 	for n := range a.jobs {
-		if !a.jobs[n].on {
+		if !a.jobs[n].on || a.laneOf(a.jobs[n].place) != a.lane {
 			continue
 		}
 		for _, g := range a.jobs[n].place {
@@ -499,10 +510,11 @@ func (a *audit) usable() int64 {
 }
 
 func (a *audit) offered(at workload.Time) (sum int64) {
-	for i, o := range a.offers {
+	offers := a.offers[a.lane]
+	for i, o := range offers {
 		from, to := max(o.at, at-a.pol.Window), at
-		if i+1 < len(a.offers) {
-			to = min(to, a.offers[i+1].at)
+		if i+1 < len(offers) {
+			to = min(to, offers[i+1].at)
 		}
 		if from < to {
 			sum += o.milli * (to - from)
@@ -570,7 +582,7 @@ func (a *audit) spent(node int32) (sum int64) {
 // starting is what the starts that are not true yet will add to the usage of a node.
 func (a *audit) starting(node int32, grid workload.Time) (sum int64) {
 	for i := range a.pending {
-		if x := &a.pending[i]; x.Do == fact.Start && !x.Unallocated && a.jobs[x.Job].leaf >= 0 && a.tree.Below(a.jobs[x.Job].leaf, node) {
+		if x := &a.pending[i]; x.Do == fact.Start && !x.Unallocated && a.jobs[x.Job].leaf >= 0 && a.tree.Below(a.jobs[x.Job].leaf, node) && a.laneOf(x.Place) == a.lane {
 			sum += a.rateOf(x.Job, x.Milli, x.Tasks, a.typeOf(x.Place)) * (x.Until - grid)
 		}
 	}
@@ -663,7 +675,7 @@ func (a *audit) Fact(f *fact.Fact) {
 		j.up, j.until = true, f.At+j.span
 		if !j.leaving && !j.unallocated {
 			j.charge = len(a.charges)
-			a.charges = append(a.charges, charged{j.leaf, f.At, workload.Never, j.rate})
+			a.charges = append(a.charges, charged{j.leaf, f.At, workload.Never, j.rate, a.laneOf(j.place)})
 		}
 	case fact.JobFinished, fact.JobStopped, fact.StartFailed:
 		j := &a.jobs[f.Job]
@@ -719,7 +731,14 @@ func (a *audit) ended(job int32) {
 	}
 }
 
-func (a *audit) offer() { a.offers = append(a.offers, offer{a.now, a.usable()}) }
+func (a *audit) offer() {
+	for i := range max(len(a.tree.Pools), 1) {
+		if a.lane = i; len(a.offers) <= i {
+			a.offers = append(a.offers, nil)
+		}
+		a.offers[i] = append(a.offers[i], offer{a.now, a.usable()})
+	}
+}
 
 // probe looks at the engine after an instant.
 func (a *audit) probe(now workload.Time, e *engine.Engine) {
@@ -733,17 +752,9 @@ func (a *audit) probe(now workload.Time, e *engine.Engine) {
 			if !ok {
 				continue
 			}
-			seen[j.leaf] = true
-			for _, l := range x.Account.Levels {
-				if want := a.charge(l.Node, x.Account.At); l.Charged != want {
-					a.fail("at %d: node %d was charged %d until %d, want %d", now, l.Node, l.Charged, x.Account.At, want)
-				}
-				if want := a.outstanding(l.Node, x.Account.At); l.Outstanding != want {
-					a.fail("at %d: node %d has %d outstanding at %d, want %d", now, l.Node, l.Outstanding, x.Account.At, want)
-				}
-				if want := a.tree.FairShare(l.Node, a.offered(x.Account.At)); l.Fair != want {
-					a.fail("at %d: node %d has a fair share of %d at %d, want %d", now, l.Node, l.Fair, x.Account.At, want)
-				}
+			seen[j.leaf] = len(a.tree.Pools) == 0
+			for _, account := range append(x.Elsewhere, x.Account) {
+				a.checkAccount(now, account)
 			}
 		}
 		if j.waits && e.Fits(int32(n)) {
@@ -755,6 +766,23 @@ func (a *audit) probe(now workload.Time, e *engine.Engine) {
 		}
 	}
 	a.checkDrains(now)
+}
+
+// checkAccount compares what the engine explains of an account with the sums of all intervals.
+func (a *audit) checkAccount(now workload.Time, x *engine.Account) {
+	a.lane = max(a.tree.PoolOf(x.Pool), 0)
+	shares := a.tree.In(a.lane)
+	for _, l := range x.Levels {
+		if want := a.charge(l.Node, x.At); l.Charged != want {
+			a.fail("at %d: node %d was charged %d until %d in pool %q, want %d", now, l.Node, l.Charged, x.At, x.Pool, want)
+		}
+		if want := a.outstanding(l.Node, x.At); l.Outstanding != want {
+			a.fail("at %d: node %d has %d outstanding at %d in pool %q, want %d", now, l.Node, l.Outstanding, x.At, x.Pool, want)
+		}
+		if want := shares.FairShare(l.Node, a.offered(x.At)); l.Fair != want {
+			a.fail("at %d: node %d has a fair share of %d at %d in pool %q, want %d", now, l.Node, l.Fair, x.At, x.Pool, want)
+		}
+	}
 }
 
 // checkIdle: a waiting job that would fit, were it alone, must be kept from the GPUs by

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/escala-sched/escala/budget"
+	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/engine"
 	"github.com/escala-sched/escala/policy"
 	"github.com/escala-sched/escala/sim"
@@ -59,14 +60,22 @@ func drawSharing(t *rapid.T) *policy.Policy {
 
 // drawTree draws a tree of up to three levels over the teams x, y, z; a job of team w has no
 // account.
-func drawTree(t *rapid.T, budgets bool) *budget.Tree {
+func drawTree(t *rapid.T, budgets bool, pools []string) *budget.Tree {
 	var b strings.Builder
 	account := func(indent, name string) {
-		fmt.Fprintf(&b, "%s- name: %s\n%s  share: %d\n", indent, name, indent, rapid.IntRange(0, 3).Draw(t, "share of "+name))
+		fmt.Fprintf(&b, "%s- name: %s\n%s  share: ", indent, name, indent)
+		if share := rapid.IntRange(0, 3); len(pools) == 2 && rapid.Bool().Draw(t, "by pool") {
+			fmt.Fprintf(&b, "{%s: %d, %s: %d}\n", pools[0], share.Draw(t, "first share of "+name), pools[1], share.Draw(t, "second share of "+name))
+		} else {
+			fmt.Fprintf(&b, "%d\n", share.Draw(t, "share of "+name))
+		}
 		if budgets && rapid.IntRange(0, 2).Draw(t, "limited") == 0 {
 			fmt.Fprintf(&b, "%s  budget: {gpuHours: %.3f, per: year, onExhaustion: %s}\n", indent, float64(rapid.IntRange(0, 500).Draw(t, "budget"))/1000,
 				rapid.SampledFrom([]string{"truncate", "unallocated", "refuse"}).Draw(t, "rule"))
 		}
+	}
+	if len(pools) > 0 {
+		fmt.Fprintf(&b, "pools: [%s]\n", strings.Join(pools, ", "))
 	}
 	b.WriteString("children:\n")
 	switch rapid.IntRange(0, 2).Draw(t, "depth") {
@@ -97,8 +106,13 @@ func drawTree(t *rapid.T, budgets bool) *budget.Tree {
 }
 
 func drawShared(t *rapid.T, budgets bool) *shared {
-	x := &shared{pol: drawSharing(t), tree: drawTree(t, budgets)}
+	x := &shared{pol: drawSharing(t)}
 	x.world = drawWorld(t, true)
+	var pools []string
+	if all := gpuTypes(x.spec); !slices.Contains(all, "") && rapid.Bool().Draw(t, "pools") {
+		pools = all
+	}
+	x.tree = drawTree(t, budgets, pools)
 	for i := range x.work.Jobs {
 		j, a := &x.work.Jobs[i], &x.work.Actual[i]
 		j.Team = rapid.SampledFrom([]string{"x", "x", "y", "y", "z", "w"}).Draw(t, "team")
@@ -122,6 +136,19 @@ func drawShared(t *rapid.T, budgets bool) *shared {
 	}
 	x.work.Sort()
 	return x
+}
+
+// gpuTypes lists the types of a cluster's GPUs, "" among them where some have none.
+func gpuTypes(spec *cluster.Spec) (types []string) {
+	for i := range spec.Nodes {
+		if t := spec.Nodes[i].GPUType; spec.Nodes[i].GPUs > 0 && !slices.Contains(types, t) {
+			types = append(types, t)
+		}
+	}
+	if len(spec.Nodes) == 0 {
+		return []string{""}
+	}
+	return types
 }
 
 // waitsForOneLeft: the job waits for another that has not come to an end.

@@ -101,7 +101,7 @@ func budgetShowCommand(s *State) *cobra.Command {
 		Short: "Show the tree with the share of each account",
 		Long: `Prints each account with its share of its level and of everything, its hard budget,
 managers and users; with --workload also how many jobs it submitted and how many
-GPU-hours they take if each runs once.`,
+GPU-hours they take if each runs once. Where the file has pools, the share of each.`,
 		Example: `  escala budget show budgets.yaml
   escala budget show budgets.yaml --workload jobs.csv --window 7d..14d
   escala budget show budgets.yaml --workload jobs.csv --output json`,
@@ -169,6 +169,9 @@ func checkText(path string, t *budget.Tree, counted bool, r *budgetReport) strin
 	}
 	fmt.Fprintf(&b, "%s: ok: %s, %s, %s; owed is reported for %s\n", path,
 		plural(int(t.Depth())+1, "level"), plural(len(t.Nodes), "account"), pick(leaves == 1, "1 leaf", strconv.Itoa(leaves)+" leaves"), reportedText(t))
+	if len(t.Pools) > 0 {
+		fmt.Fprintf(&b, "  pools with shares of their own: %s\n", strings.Join(t.Pools, ", "))
+	}
 	for _, n := range t.Notes {
 		fmt.Fprintf(&b, "  note: %s\n", n)
 	}
@@ -178,11 +181,23 @@ func checkText(path string, t *budget.Tree, counted bool, r *budgetReport) strin
 	for i := range t.Nodes {
 		fmt.Fprintf(&b, "%s%s", strings.Repeat("  ", int(t.Nodes[i].Depth)+1), t.Nodes[i].Name)
 		if i > 0 {
-			fmt.Fprintf(&b, " %s", percent(r.Accounts[i].ShareOfLevel))
+			fmt.Fprintf(&b, " %s", ofLevelText(r.Accounts[i].shares))
 		}
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// ofLevelText is the share of a level, in each pool by its name where they differ.
+func ofLevelText(shares []shareReport) string {
+	if one := alike(shares, func(s *shareReport) string { return percent(s.ShareOfLevel) }); !strings.Contains(one, "/") {
+		return one
+	}
+	var out []string
+	for i := range shares {
+		out = append(out, strings.TrimSpace(shares[i].Pool+" "+percent(shares[i].ShareOfLevel)))
+	}
+	return strings.Join(out, ", ")
 }
 
 // reportedText says for which accounts owed is reported.

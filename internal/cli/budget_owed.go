@@ -29,8 +29,8 @@ func budgetOwedCommand(s *State) *cobra.Command {
 		Long: `Reads the journal of a run and shows for each reported account what it asked for,
 what it was owed (hour by hour its share of usable capacity, but no more than it asked
 for), what it was charged, and how much of what it was owed it got, over --window or
-the seven days up to the last submission. The budgets are the last ones in the
-journal, or --budgets. Jobs that no account takes are listed.
+the seven days up to the last submission. With pools, first over all of
+them and then in each. The budgets are the last ones in the journal, or --budgets. Jobs that no account takes are listed.
 
 A journal does not tell how long jobs really run. So what a waiting job asks for is
 bounded by its estimate or limit here, and by its true run time in compare.`,
@@ -89,6 +89,12 @@ func (f *owedFlags) run(s *State, path string) error {
 		return broken(err, hint)
 	}
 	h := r.Header()
+	var absent []string
+	if f.budgets != "" { // those of the journal were accepted by the run
+		if absent, err = poolsFit(f.budgets, tree, h.Cluster); err != nil {
+			return err
+		}
+	}
 	cfg := metrics.Config{Cluster: h.Cluster, Window: win, Budgets: tree}
 	if h.Policy.Sharing != nil {
 		cfg.ShareWindow = h.Policy.Sharing.Window
@@ -99,6 +105,9 @@ func (f *owedFlags) run(s *State, path string) error {
 	}
 	out := owedReport{BudgetUse: col.Budget(seen.last), Policy: h.Policy.Name, From: float64(win.From) / 1000, To: float64(min(win.To, seen.last)) / 1000}
 	out.Notes = append(out.Notes, owedByEstimates)
+	if len(absent) > 0 {
+		out.Notes = append(out.Notes, "Empty pools: "+absentText(absent, h.Cluster)+".")
+	}
 	if f.budgets == "" && seen.trees > 1 {
 		out.Notes = append(out.Notes, fmt.Sprintf("The journal changes its budgets %d times; these are the last ones, for all of the window.", seen.trees-1))
 	}
@@ -202,7 +211,39 @@ func (r *owedReport) show(s *State, tree *budget.Tree, clock *workload.Workload)
 	if err != nil {
 		return err
 	}
+	all := metrics.AccountUse{Share: 1, Demand: r.Demand, Owed: r.Owed, Charged: r.Charged, Delivered: r.Delivered, DeliveredOfOwed: r.DeliveredOfOwed, StrictOfOwed: r.StrictOfOwed}
+	if err := s.showTable(owedTable(tree, &all, r.Reported)); err != nil {
+		return err
+	}
+	for i := range r.Pools {
+		p := &r.Pools[i]
+		if err := s.print("\nPool %s\n\n", p.Pool); err != nil {
+			return err
+		}
+		if err := s.showTable(owedTable(tree, &p.All, p.Reported)); err != nil {
+			return err
+		}
+	}
+	text := fmt.Sprintf("\nGPU-hours. Owed is %s of usable capacity. %d of %s got at least 95 %% of it", percent(r.OwedOfCapacity), r.Got95, plural(r.Accounts, "account"))
+	if r.WorstOfOwed != nil && *r.WorstOfOwed < 1 {
+		text += fmt.Sprintf("; the least: %s, %s", r.Worst, partText(r.WorstOfOwed))
+	}
+	text += "."
+	if len(r.Pools) > 0 {
+		text += "\nFigures of the first table are sums over the pools; its shares are those of the pools, weighted by the GPUs they have."
+	}
+	for _, n := range r.Notes {
+		text += "\n" + n
+	}
+	return s.print("%s\n", text)
+}
+
+// owedTable lists what came of all and of each reported account.
+func owedTable(tree *budget.Tree, all *metrics.AccountUse, use []metrics.AccountUse) *table {
 	out := &table{header: []string{"ACCOUNT", "SHARE", "ASKED", "OWED", "CHARGED", "DELIVERED", "OF OWED", "STRICT"}}
+	row := func(name string, a *metrics.AccountUse) {
+		out.add(name, percent(a.Share), hours(a.Demand), hours(a.Owed), hours(a.Charged), hours(a.Delivered), partText(a.DeliveredOfOwed), partText(a.StrictOfOwed))
+	}
 	reported := map[int32]int{}
 	for i, n := range tree.Reported {
 		reported[n] = i
@@ -213,28 +254,16 @@ func (r *owedReport) show(s *State, tree *budget.Tree, clock *workload.Workload)
 		k, ok := reported[int32(i)]
 		switch {
 		case ok:
-			a := &r.Reported[k]
-			out.add(indented(n), percent(a.Share), hours(a.Demand), hours(a.Owed), hours(a.Charged), hours(a.Delivered), partText(a.DeliveredOfOwed), partText(a.StrictOfOwed))
+			row(indented(n), &use[k])
 			below = n.Last
 		case i == 0:
-			out.add(n.Name, percent(1), hours(r.Demand), hours(r.Owed), hours(r.Charged), hours(r.Delivered), partText(r.DeliveredOfOwed), partText(r.StrictOfOwed))
+			row(n.Name, all)
 		case int32(i) > below:
 			out.add(indented(n), "", "", "", "", "", "", "")
 		}
 	}
 	out.alignRight(1)
-	if err := s.showTable(out); err != nil {
-		return err
-	}
-	text := fmt.Sprintf("\nGPU-hours. Owed is %s of usable capacity. %d of %s got at least 95 %% of it", percent(r.OwedOfCapacity), r.Got95, plural(r.Accounts, "account"))
-	if r.WorstOfOwed != nil && *r.WorstOfOwed < 1 {
-		text += fmt.Sprintf("; the least: %s, %s", r.Worst, partText(r.WorstOfOwed))
-	}
-	text += "."
-	for _, n := range r.Notes {
-		text += "\n" + n
-	}
-	return s.print("%s\n", text)
+	return out
 }
 
 func indented(n *budget.Node) string {

@@ -14,6 +14,7 @@ type budgetReport struct {
 	Name   string   `json:"name"`
 	SHA256 string   `json:"sha256"`
 	Levels []string `json:"levels,omitempty"`
+	Pools  []string `json:"pools,omitempty"`
 	Notes  []string `json:"notes,omitempty"`
 	// Accounts in the order of the file, each before those below it.
 	Accounts []budgetAccount `json:"accounts"`
@@ -33,17 +34,17 @@ type budgetAccount struct {
 	Reported bool     `json:"reported,omitempty"`
 	Managers []string `json:"managers,omitempty"`
 	Users    []string `json:"users,omitempty"`
-	// Share as the file has it, and as parts of 1: of its level, of everything.
-	Share        float64     `json:"share"`
-	ShareOfLevel float64     `json:"shareOfLevel"`
-	ShareOfAll   float64     `json:"shareOfAll"`
-	Budget       *hardReport `json:"budget,omitempty"`
-	Jobs         int         `json:"jobs,omitempty"`
+	// Its only share; nil in a tree with pools, whose shares are Pools.
+	*shareReport
+	Pools  []shareReport `json:"pools,omitempty"`
+	Budget *hardReport   `json:"budget,omitempty"`
+	Jobs   int           `json:"jobs,omitempty"`
 	// GPUHours that the jobs take if each runs once.
 	GPUHours float64 `json:"gpuHours,omitempty"`
 	// area is GPUHours in milli-GPU x ms; the sum of a long log exceeds 64 bits only
 	// beyond 2.5 billion GPU-hours.
-	area int64
+	area   int64
+	shares []shareReport // in the order of the pools
 }
 
 type hardReport struct {
@@ -62,18 +63,14 @@ type unmatchedReport struct {
 }
 
 func newBudgetReport(t *budget.Tree) *budgetReport {
-	r := &budgetReport{Name: t.Name, SHA256: t.Hash, Levels: t.Levels, Notes: t.Notes, Accounts: make([]budgetAccount, len(t.Nodes))}
+	r := &budgetReport{Name: t.Name, SHA256: t.Hash, Levels: t.Levels, Pools: t.Pools, Notes: t.Notes, Accounts: make([]budgetAccount, len(t.Nodes))}
 	for i := range t.Nodes {
 		n, a := &t.Nodes[i], &r.Accounts[i]
-		num, den := t.ProductShare(int32(i))
-		*a = budgetAccount{Path: n.Path, Name: n.Name, Depth: n.Depth, Person: n.Person, Managers: n.Managers, Users: n.Users,
-			Share: float64(n.Share) / 1000, ShareOfLevel: 1, ShareOfAll: float64(num) / float64(den)}
-		if n.Parent >= 0 {
-			var level int64
-			for _, c := range t.Nodes[n.Parent].Children {
-				level += t.Nodes[c].Share
-			}
-			a.ShareOfLevel = float64(n.Share) / float64(level)
+		*a = budgetAccount{Path: n.Path, Name: n.Name, Depth: n.Depth, Person: n.Person, Managers: n.Managers, Users: n.Users, shares: sharesOf(t, int32(i))}
+		if len(t.Pools) > 0 {
+			a.Pools = a.shares
+		} else {
+			a.shareReport = &a.shares[0]
 		}
 		if len(t.Levels) > 0 {
 			a.Level = t.Levels[n.Depth]
@@ -120,17 +117,30 @@ func (r *budgetReport) unmatched() int { return r.Jobs - r.Accounts[0].Jobs }
 
 // table is the tree for people.
 func (r *budgetReport) table(t *budget.Tree, counted bool) *table {
-	out := &table{header: []string{"ACCOUNT", "SHARE", "OF LEVEL", "OF ALL", "BUDGET"}}
+	out := &table{header: []string{"ACCOUNT", "SHARE", "OF LEVEL"}}
+	if len(t.Pools) == 0 {
+		out.header = append(out.header, "OF ALL")
+	}
+	for _, pool := range t.Pools {
+		out.header = append(out.header, "OF "+pool)
+	}
+	out.header = append(out.header, "BUDGET")
+	before := len(out.header)
 	if counted {
 		out.header = append(out.header, "JOBS", "GPU-HOURS", "OF ASKED")
 	}
 	out.header = append(out.header, "MANAGERS", "USERS")
 	for i := range r.Accounts {
 		a := &r.Accounts[i]
-		cells := []string{strings.Repeat("  ", int(a.Depth)) + a.Name, yamlx.Milli(t.Nodes[i].Share).String(), percent(a.ShareOfLevel), percent(a.ShareOfAll), hardText(a.Budget)}
-		if i == 0 {
-			cells[1], cells[2] = "", ""
+		cells := []string{strings.Repeat("  ", int(a.Depth)) + a.Name, "", ""}
+		if i > 0 {
+			cells[1] = alike(a.shares, func(s *shareReport) string { return yamlx.Decimal(s.Share) })
+			cells[2] = alike(a.shares, func(s *shareReport) string { return percent(s.ShareOfLevel) })
 		}
+		for k := range a.shares {
+			cells = append(cells, percent(a.shares[k].ShareOfAll))
+		}
+		cells = append(cells, hardText(a.Budget))
 		if counted {
 			cells = append(cells, r.asked(a.Jobs, a.GPUHours)...)
 		}
@@ -141,7 +151,8 @@ func (r *budgetReport) table(t *budget.Tree, counted bool) *table {
 		out.add(append(cells, few(a.Managers), few(users))...)
 	}
 	if n := r.unmatched(); counted && n > 0 {
-		cells := append([]string{"(no account)", "", "", "", ""}, r.asked(n, gpuHoursOf(r.area-r.Accounts[0].area))...)
+		cells := append(make([]string, before), r.asked(n, gpuHoursOf(r.area-r.Accounts[0].area))...)
+		cells[0] = "(no account)"
 		out.add(append(cells, "", "")...)
 	}
 	return out

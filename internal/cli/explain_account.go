@@ -10,7 +10,9 @@ import (
 // accountView is what the budgets say of a job.
 type accountView struct {
 	// Leaf is the path of the account, "" where none takes the job.
-	Leaf     string `json:"leaf"`
+	Leaf string `json:"leaf"`
+	// Pool is the GPU type that the shares are of, absent under budgets without pools.
+	Pool     string `json:"pool,omitempty"`
 	Standing string `json:"standing"`
 	Text     string `json:"text"`
 	// At is the time of the shares, a multiple of the policy's interval; Window is how
@@ -45,10 +47,9 @@ type levelReport struct {
 	Of    int `json:"of,omitempty"`
 }
 
-func (x *explainer) account() *accountView {
-	a := x.found.Account
+func (x *explainer) account(a *engine.Account) *accountView {
 	p := x.header.Policy.Sharing
-	v := &accountView{At: inSeconds(a.At), Window: inSeconds(p.Window), Levels: []levelReport{}}
+	v := &accountView{Pool: a.Pool, At: inSeconds(a.At), Window: inSeconds(p.Window), Levels: []levelReport{}}
 	if a.Leaf < 0 {
 		v.Text = "no account of the budgets takes its team and user: it runs unallocated, after all others"
 		return v

@@ -20,7 +20,19 @@ func (x *explainer) ahead(a, b int32) rule {
 	}
 	xa, _ := x.folded.Engine.Explain(a)
 	xb, _ := x.folded.Engine.Explain(b)
-	return x.byShares(a, b, xa.Account, xb.Account)
+	pool := x.found.Account.Pool // the ranks are those of this pool
+	return x.byShares(a, b, accountIn(&xa, pool), accountIn(&xb, pool))
+}
+
+// accountIn returns what the budgets say of a job in a pool, or, of a job that does not
+// go there, in its own.
+func accountIn(e *engine.Explanation, pool string) *engine.Account {
+	for _, a := range e.Elsewhere {
+		if a.Pool == pool {
+			return a
+		}
+	}
+	return e.Account
 }
 
 // byShares follows the walk of the tree (SEMANTICS 19): allocated work first, by

@@ -186,5 +186,5 @@ func compare(e *engine.Engine, a *fact.Action) *compared {
 	if !ok || !both || victim.Account == nil || victim.Account.Leaf < 0 || winner.Account.Leaf < 0 {
 		return nil
 	}
-	return &compared{at: a.At, winner: winner.Account, victim: victim.Account}
+	return &compared{at: a.At, winner: accountIn(&winner, victim.Account.Pool), victim: victim.Account}
 }

@@ -48,6 +48,8 @@ type explained struct {
 	Held    []nodeShare  `json:"held,omitempty"`
 	Stop    *stopReport  `json:"stop,omitempty"`
 	Account *accountView `json:"account,omitempty"`
+	// Elsewhere is its account in the other pools that it may run in while it waits.
+	Elsewhere []*accountView `json:"elsewhere,omitempty"`
 	// Starts so far, and Stops of runs that were.
 	Starts int `json:"starts"`
 	Stops  int `json:"stops"`
@@ -149,7 +151,10 @@ func (x *explainer) explain() *explained {
 		out.Stop = x.stopped(r)
 	}
 	if x.found.Account != nil && x.found.State != "ended" {
-		out.Account = x.account()
+		out.Account = x.account(x.found.Account)
+		for _, a := range x.found.Elsewhere {
+			out.Elsewhere = append(out.Elsewhere, x.account(a))
+		}
 	}
 	return out
 }

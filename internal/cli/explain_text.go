@@ -33,6 +33,9 @@ func (e *explained) show(s *State, c clock) error {
 	if e.Account != nil {
 		p.standing(e.Account)
 	}
+	for _, a := range e.Elsewhere {
+		p.standing(a)
+	}
 	if e.Stop != nil {
 		p.stop(e.Stop)
 	}
@@ -41,6 +44,9 @@ func (e *explained) show(s *State, c clock) error {
 	}
 	if e.Account != nil {
 		p.levels(e.Account)
+	}
+	for _, a := range e.Elsewhere {
+		p.levels(a)
 	}
 	if e.Waits != nil {
 		p.protections(e.Waits)
@@ -179,15 +185,16 @@ func placeText(place []nodeShare, gpus float64) string {
 }
 
 func (p *explainText) standing(a *accountView) {
+	where := pick(a.Pool == "", "", " in pool "+a.Pool)
 	if a.Leaf == "" {
-		p.line("Account", "none: %s", a.Text)
+		p.line("Account", "none%s: %s", where, a.Text)
 		return
 	}
 	if a.fills {
-		p.line("Account", "%s: %s", a.Leaf, a.Text)
+		p.line("Account", "%s%s: %s", a.Leaf, where, a.Text)
 		return
 	}
-	p.line("Account", "%s, %s: %s", a.Leaf, a.Standing, a.Text)
+	p.line("Account", "%s, %s%s: %s", a.Leaf, a.Standing, where, a.Text)
 }
 
 // stop says by whom and why the last run was stopped, and what it cost.
@@ -256,7 +263,7 @@ func (p *explainText) levels(a *accountView) {
 		t.add(l.Account, percent(l.Share), hours(l.Charged), hours(l.Outstanding), hours(l.Usage), hours(l.Fair), partText(l.Used), place)
 	}
 	t.alignRight(1)
-	p.table(fmt.Sprintf("Shares at %s, of the last %s, in GPU-hours; siblings go by usage / share, the smaller first", p.time(a.At), spanText(inMillis(a.Window))), t)
+	p.table(fmt.Sprintf("Shares%s at %s, of the last %s, in GPU-hours; siblings go by usage / share, the smaller first", pick(a.Pool == "", "", " in pool "+a.Pool), p.time(a.At), spanText(inMillis(a.Window))), t)
 }
 
 // fillLevels shows what sorts its accounts while it waits unallocated.
@@ -267,7 +274,7 @@ func (p *explainText) fillLevels(a *accountView) {
 		t.add(l.Account, percent(l.Share), hours(l.Unallocated), hours(l.Fair), partText(l.UnallocatedOf))
 	}
 	t.alignRight(1)
-	p.table(fmt.Sprintf("Unallocated time at %s, of the last %s, in GPU-hours; siblings go by it / share, the smaller first", p.time(a.At), spanText(inMillis(a.Window))), t)
+	p.table(fmt.Sprintf("Unallocated time%s at %s, of the last %s, in GPU-hours; siblings go by it / share, the smaller first", pick(a.Pool == "", "", " in pool "+a.Pool), p.time(a.At), spanText(inMillis(a.Window))), t)
 }
 
 func (p *explainText) protections(w *waitReport) {

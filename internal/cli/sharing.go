@@ -41,6 +41,13 @@ func (s *State) takeBudgets(path string, t *study, c *report.Comparison) error {
 			return err
 		}
 		t.budgets = tree
+		absent, err := poolsFit(path, tree, t.cluster)
+		if err != nil {
+			return err
+		}
+		if len(absent) > 0 {
+			c.Assumptions = append(c.Assumptions, report.Assumption{Name: "Empty pools", Value: absentText(absent, t.cluster), Source: "--budgets"})
+		}
 	case shares(t.policies):
 		t.budgets = sim.EqualBudgets(t.workload)
 		c.Assumptions = append(c.Assumptions, report.Assumption{Name: "Shares",
