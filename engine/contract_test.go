@@ -260,7 +260,7 @@ func TestDrainedNodeIsNotOfferedWhenItIsEmpty(t *testing.T) {
 	w.decide()
 	x, _ := w.e.Explain(n)
 	// Two nodes for 10 minutes, one since: half of it is the team's.
-	if want := int64(1000 * (2*10 + 90) * workload.Minute / 2); x.Account.Levels[0].Fair > want+2*1000*workload.Minute {
+	if want := 1000 * (2*10 + 90) * workload.Minute / 2; x.Account.Levels[0].Fair > want+2*1000*workload.Minute {
 		t.Errorf("the fair share is %d milli-GPU-minutes, want about %d", x.Account.Levels[0].Fair/workload.Minute, want/workload.Minute)
 	}
 }

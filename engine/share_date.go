@@ -76,7 +76,7 @@ func (s *sharing) mayHaveDate(c *class) bool {
 // giveDate reserves for a job that found no place the GPUs that are certainly clear
 // soonest: no prediction, only ends of protection and hard limits. All lanes that it may
 // run in have refused it.
-func (e *Engine) giveDate(d *decision, c *class, n int32, span workload.Span) {
+func (e *Engine) giveDate(d *decision, c *class, n int32) {
 	s := e.sharing
 	here, part := s.lane, c.shape
 	c.shape = c.wherever()

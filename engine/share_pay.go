@@ -18,7 +18,7 @@ func (e *Engine) pays(d *decision, c *class, n, pool int32) (span workload.Span,
 	if a.OK {
 		return c.span, true
 	}
-	const hour = 1000 * int64(workload.Hour)
+	const hour = 1000 * workload.Hour
 	c.reason = fact.Reason{Code: fact.BudgetShort, For: none, Have: int32(max(a.Left, 0) / hour), Want: int32((a.Need + hour - 1) / hour)}
 	switch a.Rule {
 	case budget.Truncate:

@@ -36,7 +36,7 @@ func (e *Engine) placeSized(d *decision, c *class, n, tasks int32, span workload
 		}
 		if s.priced() && !fill {
 			was := span
-			ok := true
+			var ok bool
 			if span, ok = e.pays(d, c, n, pool); !ok {
 				span = was
 				continue

@@ -33,7 +33,7 @@ func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, sp
 	}
 	for k, pool := range shape.Pools {
 		if s.priced() {
-			ok := true
+			var ok bool
 			if span, ok = e.pays(d, c, n, pool); !ok {
 				continue
 			}
@@ -75,7 +75,7 @@ func (e *Engine) clear(d *decision, c *class, shape *place.Shape, k int, w *clai
 	pool := shape.Pools[k]
 	var set []victim
 	var hold []cluster.Grant
-	ok := false
+	var ok bool
 	switch cut := shape.Cut(k); {
 	case e.layout.Counted():
 		set, ok = e.clearCount(d, c, shape, w, span, allocated)

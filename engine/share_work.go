@@ -132,7 +132,7 @@ func (e *Engine) tryWork(d *decision, ci, n int32) outcome {
 		return madeRoom
 	}
 	if s.lastSeat(c) {
-		e.giveDate(d, c, n, span)
+		e.giveDate(d, c, n)
 	}
 	return refusedNow
 }
