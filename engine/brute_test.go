@@ -42,6 +42,17 @@ func compareWithBrute(t *testing.T, seed uint64) {
 			spec.Nodes[i].GPUType = "AH"[i%2 : i%2+1]
 		}
 	}
+	teams := []string{"a", "b", "c", "d", "z"}
+	if wide := seed%3 == 2; wide {
+		shares, teams = strings.Split(shares, "children:")[0]+"children:\n", nil
+		for p := range 4 {
+			shares += fmt.Sprintf("  - name: p%d\n    share: %d\n    children:\n", p, 1+p%3)
+			for l := range 6 {
+				teams = append(teams, fmt.Sprintf("t%d", p*6+l))
+				shares += fmt.Sprintf("      - {name: t%d, share: %d}\n", p*6+l, 1+l%4)
+			}
+		}
+	}
 	tree, err := budget.Parse("t.yaml", []byte(shares))
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +111,7 @@ func compareWithBrute(t *testing.T, seed uint64) {
 			}
 		}
 		for range rng.IntN(3) {
-			j := &workload.Job{ID: fmt.Sprint(jobs), Submit: now, Team: string("abcdz"[rng.IntN(5)]), Priority: rng.Int64N(2),
+			j := &workload.Job{ID: fmt.Sprint(jobs), Submit: now, Team: teams[rng.IntN(len(teams))], Priority: rng.Int64N(2),
 				Contract: workload.Contract{HasMinRuntime: true, CheckpointOnStop: rng.IntN(2) == 0}}
 			j.Need.GPUs = int32(1) << rng.IntN(6)
 			if pooled {

@@ -56,10 +56,14 @@ func (e *Engine) guard(w *claimant, v int32) bool {
 	if s.stands(v) == budget.Entitled {
 		return false
 	}
-	// Thousandths are taken off first, so that the factor does not overflow.
-	mine := (s.used(a) + w.more) / 1000 * s.pol.Hysteresis
-	c := budget.CompareRatio(mine, s.tree.Nodes[a].Share, s.used(b), s.tree.Nodes[b].Share)
+	c := budget.CompareRatio(s.mine(a, w), s.tree.Nodes[a].Share, s.used(b), s.tree.Nodes[b].Share)
 	return c < 0 || c == 0 && !w.dated
+}
+
+// mine is what an account would have had with the claimant's start, hysteresis included.
+func (s *sharing) mine(a int32, w *claimant) int64 {
+	// Thousandths are taken off first, so that the factor does not overflow.
+	return (s.used(a) + w.more) / 1000 * s.pol.Hysteresis
 }
 
 // givesWay tells whether a run may be stopped for the claimant now. Allocated work

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/place"
+	"github.com/escala-sched/escala/policy"
 	"github.com/escala-sched/escala/workload"
 )
 
@@ -23,8 +25,20 @@ type knownShape struct {
 	// noRoom: nor would it if unallocated work went, at this version.
 	noRoom     uint64
 	noRoomBars uint64
+	// failures are searches for allocated work to stop that found nothing, by the account
+	// above who asked.
+	failures map[int32]failure
 	// inWalk and dead: it is in the walk of this number, and nothing can come of it any more.
 	inWalk, dead uint64
+}
+
+// failure is such a search: when, for whom, for how long a protection, kept off by which
+// bars, and what the leaf would have had, by which the guard measures it.
+type failure struct {
+	stamp, bars uint64
+	span        workload.Span
+	leaf        int32
+	mine        int64
 }
 
 type knownKey struct {
@@ -150,6 +164,49 @@ func (e *Engine) failedFor(d *decision, c *class) bool {
 		return false
 	}
 	return g.failedBars == 0 || e.barredBy(d, c, c.cur, c.span, s.leaveTime())&g.failedBars == g.failedBars
+}
+
+// failedForSibling is the same across accounts: under the window guard whoever would have
+// more for its share than a sibling may stop nobody whom that one may not, itself aside.
+func (e *Engine) failedForSibling(d *decision, c *class) bool {
+	s := e.sharing
+	if !e.comparable(c) {
+		return false
+	}
+	nodes := s.tree.Nodes
+	f, ok := c.known.failures[nodes[c.leaf].Parent]
+	if !ok || f.stamp != s.stamp || c.span < f.span || f.leaf == c.leaf {
+		return false
+	}
+	w := e.claimantOf(c)
+	return budget.CompareRatio(s.mine(c.leaf, &w), nodes[c.leaf].Share, f.mine, nodes[f.leaf].Share) >= 0 && !e.guard(&w, f.leaf) &&
+		(f.bars == 0 || e.barredBy(d, c, c.cur, c.span, s.leaveTime())&f.bars == f.bars)
+}
+
+// noteFailure remembers a search for siblings.
+func (e *Engine) noteFailure(c *class, bars uint64) {
+	s := e.sharing
+	if !e.comparable(c) {
+		return
+	}
+	if c.known.failures == nil {
+		c.known.failures = map[int32]failure{}
+	}
+	w := e.claimantOf(c)
+	c.known.failures[s.tree.Nodes[c.leaf].Parent] = failure{stamp: s.stamp, bars: bars, span: c.span, leaf: c.leaf, mine: s.mine(c.leaf, &w)}
+}
+
+// comparable tells whether usage for the share decides alone whom a class may stop.
+func (e *Engine) comparable(c *class) bool {
+	s := e.sharing
+	return !s.brute && s.pol.Guard == policy.GuardWindow && !s.pol.InTeam && s.accounts == nil && c.leaf != s.outside &&
+		(len(s.pol.GPUWeights) == 0 || len(c.shape.Pools) == 1)
+}
+
+// claimantOf is the next job of a class as the guard sees it.
+func (e *Engine) claimantOf(c *class) claimant {
+	shape := smallest(c.shape)
+	return claimant{job: c.cur, leaf: c.leaf, milli: shape.Milli, more: area(e.rateOf(c.cur, shape.Milli, shape.Pools[0], shape.Need.Tasks), c.span)}
 }
 
 func (s *sharing) groupOf(c *class) *group { return &s.leaves[c.leaf].work[c.group] }

@@ -88,7 +88,7 @@ func (s *sharing) mightHave(w *claimant) (milli int64) {
 	nodes := s.tree.Nodes
 	for a := w.leaf; a > 0; a = nodes[a].Parent {
 		order, sums := s.sorted(nodes[a].Parent)
-		mine := (s.used(a) + w.more) / 1000 * s.pol.Hysteresis
+		mine := s.mine(a, w)
 		passes := func(b int32) bool {
 			return budget.CompareRatio(mine, nodes[a].Share, s.used(b), nodes[b].Share) <= 0
 		}

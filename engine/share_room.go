@@ -13,18 +13,18 @@ import (
 // where that is not enough. It refuses by counting before it searches.
 func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, span workload.Span, allocated, beside bool) bool {
 	s := e.sharing
-	wait := s.leaveTime()
-	bars := e.barredBy(d, c, n, span, wait)
 	if allocated {
-		if d.now < e.jobs[n].since+s.pol.EvictAfter || !e.mightFree(c.leaf, shape, c.known.debug) {
+		if !beside && (e.failedFor(d, c) || e.failedForSibling(d, c)) || !e.mightFree(c.leaf, shape, c.known.debug) {
 			return false
 		}
-		if !beside && e.failedFor(d, c) {
+		if s.pol.EvictAfter > 0 && d.now < e.jobs[n].since+s.pol.EvictAfter {
 			return false
 		}
 	} else if e.roomless(d, c, shape) {
 		return false
 	}
+	wait := s.leaveTime()
+	bars := e.barredBy(d, c, n, span, wait)
 	w := claimant{job: n, leaf: c.leaf, milli: shape.Milli}
 	s.rejected = false
 	e.keepOff(d, c, n, span, wait)
@@ -62,6 +62,7 @@ func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, sp
 	if allocated && !beside && !s.priced() && !s.rejected && len(s.dates) <= mostMarked {
 		g := s.groupOf(c)
 		g.failed, g.failedBars, g.failedMore = s.stamp, bars, c.span
+		e.noteFailure(c, bars)
 	}
 	if !allocated && !beside && !s.priced() && !s.rejected && len(s.dates) <= mostMarked {
 		c.known.noRoom, c.known.noRoomBars = e.roomVersion(shape), bars
