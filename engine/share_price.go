@@ -26,12 +26,11 @@ func (e *Engine) priceOf(v int32, now workload.Time) victim {
 	return x
 }
 
-// setCost is the price of a set (SEMANTICS 26), compared field by field.
+// setCost is the price of a set under shares (SEMANTICS 26): what allocated work loses,
+// how many can never go on, then what stopping any set costs, unallocated work's losses.
 type setCost struct {
-	allocated, final, lost int64
-	count, excess          int32
-	since                  workload.Time // latest start, larger is better
-	last                   int32         // last submitted, larger is better
+	allocated, final int64
+	cost
 }
 
 func (a *setCost) add(v *victim) {
@@ -50,16 +49,8 @@ func (a *setCost) less(b *setCost) bool {
 		return a.allocated < b.allocated
 	case a.final != b.final:
 		return a.final < b.final
-	case a.lost != b.lost:
-		return a.lost < b.lost
-	case a.count != b.count:
-		return a.count < b.count
-	case a.excess != b.excess:
-		return a.excess < b.excess
-	case a.since != b.since:
-		return a.since > b.since
 	}
-	return a.last > b.last
+	return a.cost.less(b.cost)
 }
 
 // dearer tells whether every set of candidates that makes room costs more than one

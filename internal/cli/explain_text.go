@@ -30,10 +30,11 @@ func (e *explained) show(s *State, c clock) error {
 	if e.State == "held" {
 		p.line("Held", "%s", placeText(e.Held, e.Job.GPUs))
 	}
+	accounts := e.Elsewhere
 	if e.Account != nil {
-		p.standing(e.Account)
+		accounts = append([]*accountView{e.Account}, accounts...)
 	}
-	for _, a := range e.Elsewhere {
+	for _, a := range accounts {
 		p.standing(a)
 	}
 	if e.Stop != nil {
@@ -42,10 +43,7 @@ func (e *explained) show(s *State, c clock) error {
 	if e.Waits != nil {
 		p.ahead(e.Waits)
 	}
-	if e.Account != nil {
-		p.levels(e.Account)
-	}
-	for _, a := range e.Elsewhere {
+	for _, a := range accounts {
 		p.levels(a)
 	}
 	if e.Waits != nil {
