@@ -100,6 +100,12 @@ func (e *Engine) share(d *decision) {
 			s.enterLane(e, i)
 			e.walkLane(d)
 		}
+		for i := 0; i < len(s.lanes) && !d.again; i++ {
+			s.enterLane(e, i)
+			e.walkFill(d)
+			s.walk.begin()
+			s.walk.forget()
+		}
 		s.leaveLanes(e)
 	}
 	if !d.again {
@@ -107,16 +113,13 @@ func (e *Engine) share(d *decision) {
 	}
 }
 
-// walkLane goes through what waits for a lane: work that is charged, by the standing of
-// its accounts, then work that is not.
+// walkLane goes through the charged work that waits for a lane, by the standing of its
+// accounts.
 func (e *Engine) walkLane(d *decision) {
 	for _, class := range [...]budget.Standing{budget.Entitled, budget.Served, budget.Spent} {
 		if !e.walkWork(d, class) {
 			break
 		}
-	}
-	if !d.again {
-		e.walkFill(d)
 	}
 	e.sharing.walk.begin()
 	e.sharing.walk.forget()

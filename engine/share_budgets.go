@@ -69,7 +69,6 @@ func (e *Engine) rebudget(f *fact.Fact) error {
 		}
 	}
 	clear(e.classOf)
-	s.straddlers = s.straddlers[:0]
 	for _, n := range waits {
 		since := e.jobs[n].since
 		e.enqueue(n)

@@ -92,10 +92,8 @@ func (e *Engine) giveDate(d *decision, c *class, n int32) {
 		if s.in(pool); !e.dateLeft(shape, k, pool) || !s.mayHaveDate(c) {
 			continue
 		}
-		if s.priced() {
-			if _, ok := e.pays(d, c, n, pool); !ok {
-				continue
-			}
+		if _, ok := e.pays(d, c, n, pool); !ok {
+			continue
 		}
 		if x, ok := e.certain(d, shape, k, &w); ok && x.at < best.at {
 			best = x

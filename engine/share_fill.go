@@ -82,10 +82,12 @@ func (e *Engine) unpaid(d *decision) []int32 {
 		for i := range s.leaves[l].work {
 			for _, ci := range s.leaves[l].work[i].classes {
 				if c := &e.classes[ci]; c.cur != none {
-					reason := c.reason
+					reason, part := c.reason, c.shape
+					c.shape = c.wherever()
 					if _, ok := e.paysSomewhere(d, c, c.cur); ok {
 						c.reason = reason
 					}
+					c.shape = part
 				}
 			}
 		}

@@ -93,8 +93,9 @@ func (s *sharing) in(pool int32) { s.lane = &s.lanes[s.laneOf[pool]] }
 // sit gives a new class its place in each lane that it may run in.
 func (s *sharing) sit(e *Engine, c *class, partition string) {
 	var in []int32
-	for _, p := range c.shape.Pools {
-		if l := s.laneOf[p]; !slices.Contains(in, l) {
+	shape := smallest(c.shape)
+	for k, p := range shape.Pools {
+		if l := s.laneOf[p]; !slices.Contains(in, l) && e.placer.FitsIn(e.empty[p], shape, k) {
 			in = append(in, l)
 		}
 	}
@@ -107,11 +108,12 @@ func (s *sharing) sit(e *Engine, c *class, partition string) {
 		return
 	}
 	for _, l := range in {
-		shape := s.partOf(e, c.shape, partition, l)
-		c.seats = append(c.seats, seat{lane: l, shape: shape, known: s.know(e, c, shape)})
+		part := s.partOf(e, c.shape, partition, l)
+		known := s.know(e, c, part)
+		known.whole = shape
+		c.seats = append(c.seats, seat{lane: l, shape: part, known: known})
 	}
 	c.whole, c.lane, c.known = c.shape, in[0], c.seats[0].known
-	s.straddlers = append(s.straddlers, c.self)
 }
 
 // partKey is a shape in one lane.
@@ -170,31 +172,37 @@ func (s *sharing) lastSeat(c *class) bool {
 	return c.seats == nil || c.seats[len(c.seats)-1].lane == s.no
 }
 
-// fitsElsewhere tells whether a class would fit what is free, and not kept from it, in
-// another lane: there its turn comes, and nobody has to stop for it here.
-func (e *Engine) fitsElsewhere(d *decision, c *class, n int32, span workload.Span) bool {
-	if c.seats == nil {
-		return false
-	}
-	e.keepOff(d, c, n, span, 0)
-	for i := range c.seats {
-		x := &c.seats[i]
-		if x.lane == e.sharing.no {
-			continue
-		}
-		shape := smallest(x.shape)
-		for k, pool := range shape.Pools {
-			f := e.frees[pool]
-			veil := e.veilOf(f, pool)
-			f.Take(veil)
-			fits := e.placer.FitsIn(f, shape, k)
-			f.Give(veil)
-			if fits {
+// clearLanes makes room in one of the lanes that a class may run in: what was free in
+// each has refused it. Unallocated work goes first, in whichever lane it is.
+func (e *Engine) clearLanes(d *decision, c *class, n int32, swaps bool) bool {
+	s := e.sharing
+	last := len(c.seats) - 1
+	defer c.sitAt(s, last)
+	try := func(allocated, beside bool) bool {
+		for i := range c.seats {
+			c.sitAt(s, i)
+			span, ok := e.paysSomewhere(d, c, n)
+			shape := smallest(c.shape)
+			if !ok || beside && !e.smaller(shape) {
+				continue
+			}
+			if e.makeRoom(d, c, shape, n, span, allocated, beside) {
 				return true
 			}
 		}
+		return false
 	}
-	return false
+	if s.nDebug > 0 && s.isDebug(c) && (try(false, true) || swaps && try(true, true)) {
+		return true
+	}
+	return try(false, false) || swaps && try(true, false)
+}
+
+// sitAt looks at one of the lanes of a class, as the class sits there.
+func (c *class) sitAt(s *sharing, i int) {
+	x := &c.seats[i]
+	s.lane = &s.lanes[x.lane]
+	c.lane, c.shape, c.known, c.group = x.lane, x.shape, x.known, x.group
 }
 
 // usable is the capacity that shares are shares of, in milli-GPU: what is up and

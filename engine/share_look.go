@@ -15,6 +15,9 @@ import (
 type knownShape struct {
 	shape *place.Shape
 	debug bool
+	// whole is the shape in all lanes of a class that may run in several, of which shape is
+	// the part in one; else nil.
+	whole *place.Shape
 	// seen is the stamp of the rest: whether counting allows it on what is free, if
 	// unallocated work went, and if all went that is not protected.
 	seen                uint64
@@ -105,8 +108,14 @@ func (e *Engine) look(k *knownShape) {
 	k.seen, k.free, k.room, k.swapped = s.stamp, false, false, false
 	for i, p := range k.shape.Pools {
 		k.free = k.free || e.placer.MayFit(e.frees[p], k.shape, i)
-		k.room = k.room || e.placer.MayFit(s.loose.of(p, k.debug), k.shape, i)
-		k.swapped = k.swapped || e.placer.MayFit(s.soft.of(p, k.debug), k.shape, i)
+	}
+	clear := k.shape
+	if k.whole != nil { // room for it is made in any of its lanes
+		clear = k.whole
+	}
+	for i, p := range clear.Pools {
+		k.room = k.room || e.placer.MayFit(s.loose.of(p, k.debug), clear, i)
+		k.swapped = k.swapped || e.placer.MayFit(s.soft.of(p, k.debug), clear, i)
 	}
 }
 
@@ -117,7 +126,7 @@ func (e *Engine) groupWorth(leaf int32, k *knownShape) bool {
 	switch {
 	case k.free, k.room, s.brute:
 		return true
-	case s.present.swaps && k.swapped && e.mightFree(leaf, k.shape, k.debug):
+	case s.present.swaps && k.swapped && (k.whole != nil || e.mightFree(leaf, k.shape, k.debug)):
 		return true
 	}
 	return s.present.swaps && s.pol.Reservations.Count > 0 && k.shape.Milli > s.pol.Reservations.Above*1000
@@ -130,6 +139,9 @@ func (e *Engine) worthTrying(d *decision, c *class) bool {
 	k := c.known
 	e.look(k)
 	switch {
+	case k.whole != nil && (k.free || k.room || (s.present.swaps || c.fresh) && k.swapped):
+		return true
+	case k.whole != nil:
 	case k.free && (k.noFree != s.stamp || k.noFreeBars != 0), k.room && !e.roomless(d, c, k.shape):
 		return true
 	case (s.present.swaps || c.fresh) && k.swapped && e.mightFree(c.leaf, k.shape, k.debug) && !e.failedFor(d, c):
@@ -146,7 +158,7 @@ func (e *Engine) worthTrying(d *decision, c *class) bool {
 // free and what unallocated work would free only becomes less.
 func (e *Engine) bury(c *class) {
 	s, k := e.sharing, c.known
-	if s.present.swaps || len(s.present.fresh) > 0 || k.dead == s.walks || k.noFreeBars|k.noRoomBars != 0 {
+	if s.present.swaps || len(s.present.fresh) > 0 || k.whole != nil || k.dead == s.walks || k.noFreeBars|k.noRoomBars != 0 {
 		return
 	}
 	if (k.noFree == s.stamp || !e.placer.MayFitAny(e.frees, k.shape)) && k.noRoom == e.roomVersion(k.shape) {

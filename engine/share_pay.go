@@ -34,10 +34,14 @@ func (e *Engine) pays(d *decision, c *class, n, pool int32) (span workload.Span,
 
 // paysSomewhere asks for one pool after the other: GPU types may weigh differently.
 func (e *Engine) paysSomewhere(d *decision, c *class, n int32) (span workload.Span, ok bool) {
+	fillers := len(e.sharing.fillers)
 	for _, pool := range c.shape.Pools {
 		if span, ok = e.pays(d, c, n, pool); ok || len(e.sharing.pol.GPUWeights) == 0 {
 			break
 		}
+	}
+	if ok {
+		e.sharing.fillers = e.sharing.fillers[:fillers]
 	}
 	return span, ok
 }

@@ -15,6 +15,8 @@ func (s *sharing) enter(e *Engine, ci int32) {
 		x.inLeaf, x.group = c.inLeaf, c.group
 	}
 	c.known = c.seats[0].known
+	c.inStraddlers = int32(len(s.straddlers))
+	s.straddlers = append(s.straddlers, ci)
 }
 
 func (s *sharing) enterAt(c *class, lane int32) {
@@ -39,6 +41,11 @@ func (s *sharing) leave(e *Engine, ci int32) {
 		s.leaveAt(e, c, x.lane)
 	}
 	c.known = c.seats[0].known
+	last := len(s.straddlers) - 1
+	moved := s.straddlers[last]
+	s.straddlers[c.inStraddlers] = moved
+	e.classes[moved].inStraddlers = c.inStraddlers
+	s.straddlers = s.straddlers[:last]
 }
 
 func (s *sharing) leaveAt(e *Engine, c *class, lane int32) {

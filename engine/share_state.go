@@ -14,7 +14,7 @@ type sharing struct {
 	*lane
 	lanes  []lane
 	laneOf []int32
-	// straddlers are classes that may run in several lanes.
+	// straddlers are classes with waiting jobs that may run in several lanes.
 	straddlers []int32
 	pol        *policy.Sharing
 	epoch      workload.Time

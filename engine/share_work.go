@@ -4,6 +4,7 @@ import (
 	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/place"
+	"github.com/escala-sched/escala/workload"
 )
 
 // outcome is what came of trying a job.
@@ -102,27 +103,27 @@ func (e *Engine) tryWork(d *decision, ci, n int32) outcome {
 	s := e.sharing
 	c := &e.classes[ci]
 	span, ok := e.paysSomewhere(d, c, n)
-	if !ok {
+	if !ok && c.seats == nil {
 		return refusedNow
 	}
 	shape := smallest(c.shape)
-	c.reason = fact.Reason{For: none}
-	if bars := e.barredBy(d, c, n, span, 0); e.placer.MayFitAny(e.frees, shape) &&
-		(c.known.noFree != s.stamp || bars&c.known.noFreeBars != c.known.noFreeBars || s.brute) {
-		e.keepOff(d, c, n, span, 0)
-		if e.placeShared(d, c, n, span, false) {
+	if ok {
+		c.reason = fact.Reason{For: none}
+		if e.tryFree(d, c, shape, n, span) {
 			return tookPlace
 		}
-		// Within a pass what is free only becomes less. Where pools have prices, another
-		// account may be able to pay for what this one cannot.
-		if !s.priced() && len(s.dates) <= mostMarked {
-			c.known.noFree, c.known.noFreeBars = s.stamp, bars
-		}
-	}
-	if e.fitsElsewhere(d, c, n, span) {
-		return refusedNow
 	}
 	swaps := s.present.swaps || c.fresh
+	if c.seats != nil {
+		if !s.lastSeat(c) {
+			return refusedNow // its turn in other lanes comes before anybody has to stop
+		}
+		if e.clearLanes(d, c, n, swaps) {
+			return madeRoom
+		}
+		e.giveDate(d, c, n)
+		return refusedNow
+	}
 	// Small debug jobs leave the debug nodes whole for those that need a node.
 	if s.nDebug > 0 && s.isDebug(c) && e.smaller(shape) &&
 		(e.makeRoom(d, c, shape, n, span, false, true) || swaps && e.makeRoom(d, c, shape, n, span, true, true)) {
@@ -131,10 +132,27 @@ func (e *Engine) tryWork(d *decision, ci, n int32) outcome {
 	if e.makeRoom(d, c, shape, n, span, false, false) || swaps && e.makeRoom(d, c, shape, n, span, true, false) {
 		return madeRoom
 	}
-	if s.lastSeat(c) {
-		e.giveDate(d, c, n)
-	}
+	e.giveDate(d, c, n)
 	return refusedNow
+}
+
+// tryFree starts a job on what is free, unless the like of it was refused before.
+func (e *Engine) tryFree(d *decision, c *class, shape *place.Shape, n int32, span workload.Span) bool {
+	s := e.sharing
+	bars := e.barredBy(d, c, n, span, 0)
+	if !e.placer.MayFitAny(e.frees, shape) || c.known.noFree == s.stamp && bars&c.known.noFreeBars == c.known.noFreeBars && !s.brute {
+		return false
+	}
+	e.keepOff(d, c, n, span, 0)
+	if e.placeShared(d, c, n, span, false) {
+		return true
+	}
+	// Within a pass what is free only becomes less. Where pools have prices, another
+	// account may be able to pay for what this one cannot.
+	if !s.priced() && len(s.dates) <= mostMarked {
+		c.known.noFree, c.known.noFreeBars = s.stamp, bars
+	}
+	return false
 }
 
 // smaller tells whether a shape leaves some of each node for others.

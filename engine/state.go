@@ -97,6 +97,8 @@ type class struct {
 	lane  int32
 	seats []seat
 	whole *place.Shape
+	// inStraddlers is its place in the list of such classes with waiting jobs.
+	inStraddlers int32
 	// group is the place of its group in the leaf's list.
 	group int32
 	// self is the class's own number; fresh: it had no waiting jobs at the last decision.
