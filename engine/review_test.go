@@ -129,7 +129,8 @@ func TestReviewPartsOfDebugNodes(t *testing.T) {
 	w.want(w.decide())
 }
 
-const contractNoDates = `
+// contractBase is the contract without what would blur a small story.
+const contractBase = `
 order: [priority, submit]
 sharing:
   creditCap: none
@@ -137,22 +138,13 @@ sharing:
   minRuntime: {cap: 1000h, default: 1h}
   backOff: false
   grace: {allocated: 0s, unallocated: 0s}
-  overKill: none
   reservations: none
-  debug: none
 `
 
-const contractDebug = `
-order: [priority, submit]
-sharing:
-  creditCap: none
-  hysteresis: 1
-  minRuntime: {cap: 1000h, default: 1h}
-  backOff: false
-  grace: {allocated: 0s, unallocated: 0s}
-  reservations: none
-  debug: {nodes: 50%, gpus: 1, minRuntime: 5m}
-`
+const (
+	contractNoDates = contractBase + "  overKill: none\n  debug: none\n"
+	contractDebug   = contractBase + "  debug: {nodes: 50%, gpus: 1, minRuntime: 5m}\n"
+)
 
 // A fact, or a decision, of an earlier time is refused; it does not bring the program down.
 func TestReviewTimeGoesBack(t *testing.T) {

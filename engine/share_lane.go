@@ -140,8 +140,8 @@ func (s *sharing) enterLane(e *Engine, i int) {
 		c := &e.classes[ci]
 		c.lane = none
 		for k := range c.seats {
-			if x := &c.seats[k]; x.lane == int32(i) {
-				c.lane, c.shape, c.known, c.group = x.lane, x.shape, x.known, x.group
+			if c.seats[k].lane == int32(i) {
+				c.sitAt(s, k)
 			}
 		}
 	}
