@@ -137,8 +137,20 @@ func (l *Layout) Eligible(n *workload.Need, partition string) []int32 {
 			continue
 		case n.GPUs > 0 && !n.AllowsType(p.GPUType):
 			continue
+		case n.Nodes != "" && !l.hasNamed(n, int32(i)):
+			continue
 		}
 		out = append(out, int32(i))
 	}
 	return out
+}
+
+// hasNamed tells whether one of the nodes that a need names is in a pool.
+func (l *Layout) hasNamed(n *workload.Need, pool int32) bool {
+	for _, name := range strings.Split(n.Nodes, "|") {
+		if g := l.Node(name); g >= 0 && l.PoolOf[g] == pool {
+			return true
+		}
+	}
+	return false
 }

@@ -159,9 +159,12 @@ func (p *Placer) PlaceIn(f *cluster.Free, s *Shape, k int, buf []cluster.Grant) 
 
 // NoPool says why no pool may serve a need.
 func (p *Placer) NoPool(n *workload.Need) fact.Code {
-	any := *n
+	free, any := *n, *n
+	free.Nodes = ""
 	any.GPUTypes = ""
 	switch {
+	case n.Nodes != "" && len(p.layout.Eligible(&free, "")) > 0:
+		return fact.NeverFits // it is the nodes that it names
 	case n.Within != "" && p.layout.Level(n.Within) < 0:
 		return fact.NoSuchLevel
 	case n.GPUTypes != "" && len(p.layout.Eligible(n, "")) == 0 && len(p.layout.Eligible(&any, "")) > 0:
