@@ -1,0 +1,409 @@
+package horizon
+
+import "math/bits"
+
+// genome is what the search varies: an order of jobs, and how each of them and the
+// real-time applications choose.
+type genome struct {
+	order  []int32
+	push   []uint8 // by job: may it move real-time GPUs away, may it make them fewer
+	where  []uint8 // by job: which of the free blocks
+	apps   []int32
+	tastes []uint8
+	solo   bool // applications are laid out one after another
+}
+
+// What a job may do to real-time applications that stand where it could start.
+const (
+	yield = iota // nothing
+	shove        // they move, at no cost
+	shed         // they may fall short where the job is worth more
+	pushes
+)
+
+// Which of the blocks free at a job's earliest start it takes.
+const (
+	snugLow  = iota // in the smallest free block, the lowest
+	low             // the lowest
+	high            // the highest
+	snugHigh        // in the smallest free block, the highest
+	wheres
+)
+
+// placed is a stretch of a job on a block.
+type placed struct {
+	job, start, offset int32
+	steps              int32 // length, running past the horizon included
+	lost               int32 // of these, restart steps at its beginning
+}
+
+// decoder turns a genome into a grid in which every rule holds: what it never does is
+// the proof. One decode costs O(jobs x steps x words) where jobs of a class share
+// what they found, plus O(steps^2 x words) for each time real-time work is moved.
+type decoder struct {
+	in *instance
+
+	open []uint64 // not used by batch-like work
+	free []uint64 // nor by real-time
+	n    []int32  // free slots per step
+
+	// starts of blocks per shape and step, as of version
+	blocks        []uint64
+	blockVersion  []uint32
+	version       []uint32
+	earliest      []int32 // per class: no start before this step
+	placed        []placed
+	shortfall     int64 // its cost
+	rt, rtNew     [][]uint64
+	base          baseLayout
+	relayouts     int
+	state         []holding
+	spare, alive  Set
+	cand, block   Set
+	next          Set
+	window, found Set
+	leftOver      []uint64
+	left          []uint64 // the open slots that layout works on
+	pinnedOpen    []uint64
+	pinnedPlaced  []placed
+}
+
+// baseLayout remembers the layout of real-time work before any job is placed: it
+// depends on the applications' genes alone.
+type baseLayout struct {
+	apps   []int32
+	tastes []uint8
+	solo   bool
+	rt     [][]uint64
+	cost   int64
+	ok     bool
+}
+
+func newDecoder(in *instance) *decoder {
+	cells := in.words * in.steps
+	d := &decoder{in: in, open: make([]uint64, cells), free: make([]uint64, cells), n: make([]int32, in.steps), leftOver: make([]uint64, cells)}
+	d.blocks = make([]uint64, len(in.shapes)*cells)
+	d.blockVersion = make([]uint32, len(in.shapes)*in.steps)
+	d.version = make([]uint32, in.steps)
+	classes := 0
+	for i := range in.jobs {
+		classes = max(classes, int(in.jobs[i].class)+1)
+	}
+	d.earliest = make([]int32, classes)
+	for range in.apps {
+		d.rt = append(d.rt, make([]uint64, cells))
+		d.rtNew = append(d.rtNew, make([]uint64, cells))
+		d.base.rt = append(d.base.rt, make([]uint64, cells))
+		d.state = append(d.state, holding{held: make(Set, in.words)})
+	}
+	for _, s := range []*Set{&d.spare, &d.alive, &d.cand, &d.block, &d.next, &d.window, &d.found} {
+		*s = make(Set, in.words)
+	}
+	d.pinnedOpen = append([]uint64(nil), in.open...)
+	for _, i := range in.pinned {
+		d.pin(i)
+	}
+	return d
+}
+
+// pin puts a running job where it is: to its end, or where it may be stopped for as
+// long as it may not.
+func (d *decoder) pin(i int32) {
+	in := d.in
+	j := &in.jobs[i]
+	n := j.steps
+	if j.min > 0 {
+		n = min(n, max(0, j.min-j.running.Elapsed))
+	}
+	for t := range min(n, in.steps) {
+		in.row(d.pinnedOpen, t).clearRange(j.running.Offset, j.size)
+	}
+	if n > 0 {
+		d.pinnedPlaced = append(d.pinnedPlaced, placed{job: i, offset: int32(j.running.Offset), steps: int32(n)})
+	}
+}
+
+// decode builds the grid of g and returns its objective, false where real-time work
+// cannot keep a hard rule.
+func (d *decoder) decode(g *genome) (int64, bool) {
+	in := d.in
+	copy(d.open, d.pinnedOpen)
+	d.placed = append(d.placed[:0], d.pinnedPlaced...)
+	if !d.startLayout(g) {
+		return 0, false
+	}
+	clear(d.earliest)
+	for t := range in.steps {
+		d.refresh(t)
+	}
+	value := int64(0)
+	for i := range d.placed {
+		p := &d.placed[i]
+		if j := &in.jobs[p.job]; j.min == 0 {
+			value += in.worth(j, int(p.start), int(p.steps))
+		}
+	}
+	d.relayouts = 0
+	for _, i := range g.order {
+		value += d.place(i, g)
+	}
+	return value - d.shortfall, true
+}
+
+func (d *decoder) startLayout(g *genome) bool {
+	in := d.in
+	if len(in.apps) == 0 {
+		d.shortfall = 0
+		return true
+	}
+	b := &d.base
+	if !same(b.apps, g.apps) || !same(b.tastes, g.tastes) || b.solo != g.solo {
+		b.apps, b.tastes = append(b.apps[:0], g.apps...), append(b.tastes[:0], g.tastes...)
+		b.solo = g.solo
+		b.cost, b.ok = d.layout(d.open, g.apps, g.tastes, g.solo)
+		for a := range b.rt {
+			copy(b.rt[a], d.rtNew[a])
+		}
+	}
+	if !b.ok {
+		return false
+	}
+	d.shortfall = b.cost
+	for a := range d.rt {
+		copy(d.rt[a], b.rt[a])
+	}
+	return true
+}
+
+func same[T comparable](a, b []T) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// refresh works out what is free in step t from what is open and where real-time work is.
+func (d *decoder) refresh(t int) {
+	W := d.in.words
+	n := 0
+	for i := t * W; i < (t+1)*W; i++ {
+		x := d.open[i]
+		for a := range d.rt {
+			x &^= d.rt[a][i]
+		}
+		d.free[i] = x
+		n += bits.OnesCount64(x)
+	}
+	d.n[t] = int32(n)
+	d.version[t]++
+}
+
+// place puts one job where its genes say and returns what that is worth.
+func (d *decoder) place(i int32, g *genome) int64 {
+	j := &d.in.jobs[i]
+	if j.min > 0 {
+		return d.placePieces(i, g.where[i])
+	}
+	from := max(j.release, int(d.earliest[j.class]))
+	t := d.find(j, from, j.last, j.steps, g.where[i])
+	if g.push[i] != yield && len(d.in.apps) > 0 {
+		limit := t
+		if t < 0 {
+			limit = j.last + 1
+		}
+		if at, ok := d.push(i, j, g, limit); ok {
+			return d.in.worth(j, at, j.steps)
+		}
+		if t >= 0 {
+			t = d.find(j, t, t, j.steps, g.where[i])
+		}
+	}
+	if t < 0 {
+		d.earliest[j.class] = int32(j.last + 1)
+		return 0
+	}
+	d.earliest[j.class] = int32(t)
+	d.take(i, t, d.choice(j, d.found, t, g.where[i]), j.steps, 0)
+	return d.in.worth(j, t, j.steps)
+}
+
+// find returns the first step in [from, last] at which a block for the job is free
+// for n steps (or to the end of the horizon), -1 for none; the blocks are in d.found.
+func (d *decoder) find(j *job, from, last, n int, where uint8) int {
+	in := d.in
+	size := int32(j.size)
+	if in.words == 1 && j.within == nil {
+		return d.find1(j, from, last, n)
+	}
+	acc := d.found
+next:
+	for t := from; t <= last; {
+		for i := range acc {
+			acc[i] = ^uint64(0)
+		}
+		for s := min(t+n, in.steps) - 1; s >= t; s-- {
+			any := uint64(0)
+			if d.n[s] >= size {
+				b := d.starts(j.shape, s)
+				for i := range acc {
+					acc[i] &= b[i]
+					any |= acc[i]
+				}
+			}
+			if any == 0 {
+				t = s + 1
+				continue next
+			}
+		}
+		if j.within != nil && !d.insideOneType(j, acc) {
+			t++
+			continue
+		}
+		return t
+	}
+	return -1
+}
+
+// find1 is find for a row of at most 64 slots.
+func (d *decoder) find1(j *job, from, last, n int) int {
+	in := d.in
+	sh := &in.shapes[j.shape]
+	k := int(j.shape) * in.steps
+	size := int32(j.size)
+next:
+	for t := from; t <= last; {
+		acc := ^uint64(0)
+		for s := min(t+n, in.steps) - 1; s >= t; s-- {
+			if d.n[s] < size {
+				t = s + 1
+				continue next
+			}
+			if d.blockVersion[k+s] != d.version[s] {
+				d.blockVersion[k+s] = d.version[s]
+				d.blocks[k+s] = sh.starts1(d.free[s])
+			}
+			acc &= d.blocks[k+s]
+			if acc == 0 {
+				t = s + 1
+				continue next
+			}
+		}
+		d.found[0] = acc
+		return t
+	}
+	return -1
+}
+
+// insideOneType drops the starts whose block is not of a single type that the job may use.
+func (d *decoder) insideOneType(j *job, acc Set) bool {
+	sh := &d.in.shapes[j.shape]
+	copy(d.block, acc)
+	clear(acc)
+	any := uint64(0)
+	for _, slots := range j.within {
+		if !sh.starts(d.next, slots) {
+			continue
+		}
+		for i := range acc {
+			acc[i] |= d.block[i] & d.next[i]
+			any |= acc[i]
+		}
+	}
+	return any != 0
+}
+
+// starts returns where blocks of the shape begin in what is free in step s.
+func (d *decoder) starts(shape int32, s int) Set {
+	in := d.in
+	k := int(shape)*in.steps + s
+	b := Set(d.blocks[k*in.words : (k+1)*in.words])
+	if d.blockVersion[k] != d.version[s] {
+		d.blockVersion[k] = d.version[s]
+		in.shapes[shape].starts(b, in.row(d.free, s))
+	}
+	return b
+}
+
+// choice picks one of the starts in found.
+func (d *decoder) choice(j *job, found Set, t int, where uint8) int {
+	if where == low {
+		return found.lowest()
+	}
+	if where == high {
+		return found.highest()
+	}
+	if j.size < d.in.gpus {
+		d.snug(j, found, t)
+	}
+	if where == snugHigh {
+		return found.highest()
+	}
+	return found.lowest()
+}
+
+// snug keeps of the starts those in the smallest free block of step t.
+func (d *decoder) snug(j *job, found Set, t int) {
+	in := d.in
+	if len(found) == 1 {
+		free := d.free[t]
+		x := found[0]
+		for size := 2 * j.size; size <= in.gpus && size <= 64 && x&(x-1) != 0; size <<= 1 {
+			// Starts of free blocks of this size, aligned; a block inside one of them is not snug.
+			b := (&shape{size: size, at: evenBlocks(size)}).starts1(free)
+			for s := 1; s < size; s <<= 1 {
+				b |= b << s
+			}
+			if y := x &^ b; y != 0 {
+				found[0] = y
+				return
+			}
+		}
+		return
+	}
+	free := in.row(d.free, t)
+	for size := 2 * j.size; size <= 64; size <<= 1 {
+		tight := uint64(0)
+		sh := shape{size: size, at: evenBlocks(size)}
+		for i := range found {
+			b := sh.starts1(free[i])
+			for s := 1; s < size; s <<= 1 {
+				b |= b << s
+			}
+			d.next[i] = found[i] &^ b
+			tight |= d.next[i]
+		}
+		if tight != 0 {
+			copy(found, d.next)
+			return
+		}
+	}
+}
+
+// take puts a stretch of job i on the grid.
+func (d *decoder) take(i int32, t, offset, n, lost int) {
+	in := d.in
+	j := &in.jobs[i]
+	d.placed = append(d.placed, placed{job: i, start: int32(t), offset: int32(offset), steps: int32(n), lost: int32(lost)})
+	end := min(t+n, in.steps)
+	if in.words == 1 {
+		m := ^(ones(j.size) << offset)
+		for s := t; s < end; s++ {
+			d.open[s] &= m
+			d.free[s] &= m
+			d.n[s] -= int32(j.size)
+			d.version[s]++
+		}
+		return
+	}
+	for s := t; s < end; s++ {
+		in.row(d.open, s).clearRange(offset, j.size)
+		in.row(d.free, s).clearRange(offset, j.size)
+		d.n[s] -= int32(j.size)
+		d.version[s]++
+	}
+}

@@ -1,0 +1,294 @@
+package horizon
+
+import "math/bits"
+
+// Where an application looks for a GPU first.
+const (
+	longest  = iota // one that stays free the longest, then the tightest
+	tightest        // one in the smallest free block, then the longest
+	topmost         // the last of the row
+	bottom          // the first of the row
+	taste
+)
+
+// layout gives every application its slots, step by step, from what open leaves. It
+// writes d.rtNew and returns the cost of what is missing, or false where a hard rule
+// cannot be kept. Applications never take each other's slots, unless each lays itself out
+// solo: those that come earlier then push those that come later, as jobs do.
+//
+// In a step each application keeps what it has, gives up what is taken, then takes what it
+// misses, in the given order. It looks ahead by counting: of the slots held now, those that
+// open will take by step u must be given up by then, and replaced, at a swap each; if the
+// swaps of the steps between are too few, it begins now (earliest due date).
+func (d *decoder) layout(open []uint64, order []int32, tastes []uint8, solo bool) (int64, bool) {
+	d.left = open
+	if !solo {
+		return d.layoutGroup(order, tastes)
+	}
+	cost := int64(0)
+	for i := range order {
+		c, ok := d.layoutGroup(order[i:i+1], tastes)
+		if !ok {
+			return 0, false
+		}
+		cost += c
+		if i+1 < len(order) {
+			if i == 0 {
+				d.left = d.leftOver
+				copy(d.left, open)
+			}
+			for k, x := range d.rtNew[order[i]] {
+				d.left[k] &^= x
+			}
+		}
+	}
+	return cost, true
+}
+
+func (d *decoder) layoutGroup(order []int32, tastes []uint8) (int64, bool) {
+	in := d.in
+	open := d.left
+	W := in.words
+	for _, i := range order {
+		copy(d.state[i].held, in.apps[i].current)
+		d.state[i].n = d.state[i].held.Len()
+	}
+	cost := int64(0)
+	for t := range in.steps {
+		row := in.row(open, t)
+		for _, a := range order {
+			if !d.state[a].keep(&in.apps[a], row, t, in.p.Reading.CountSwaps) {
+				return 0, false
+			}
+		}
+		copy(d.spare, row)
+		for _, a := range order {
+			d.shrink(&d.state[a], &in.apps[a], t, tastes[a])
+			for i, x := range d.state[a].held {
+				d.spare[i] &^= x
+			}
+		}
+		for _, a := range order {
+			st, c := &d.state[a], &in.apps[a]
+			d.grow(st, c, t, tastes[a])
+			if st.n < c.min[t] || st.n > c.max[t] {
+				return 0, false
+			}
+			cost += int64(max(0, c.demand[t]-st.n)) * c.penalty
+			copy(d.rtNew[a][t*W:(t+1)*W], st.held)
+		}
+	}
+	return cost, true
+}
+
+// holding is an application in the middle of its layout.
+type holding struct {
+	held   Set
+	n      int
+	budget int // swaps left in this step
+}
+
+// keep begins a step: what is taken from the application has to go.
+func (h *holding) keep(a *app, row Set, t int, countSwaps bool) bool {
+	before := h.n
+	for i := range h.held {
+		lost := bits.OnesCount64(h.held[i] &^ row[i])
+		h.n -= lost
+		h.held[i] &= row[i]
+	}
+	if countSwaps {
+		// Only the number matters: what went may come back elsewhere.
+		h.budget = a.cap
+		if want := before - a.cap; h.n < want {
+			h.budget += before - h.n
+		}
+		return true
+	}
+	h.budget = a.cap - (before - h.n)
+	return h.budget >= 0
+}
+
+// shrink gives up what is more than the target.
+func (d *decoder) shrink(h *holding, a *app, t int, like uint8) {
+	for h.n > a.target[t] && h.budget > 0 {
+		h.held.remove(d.soonest(h.held, t, like))
+		h.n--
+		h.budget--
+	}
+}
+
+// grow takes what is missing, and what will be.
+func (d *decoder) grow(h *holding, a *app, t int, like uint8) {
+	for h.n < a.target[t] && h.budget > 0 && d.takeOne(h, a, t, like) {
+	}
+	if d.in.p.Reading.CountSwaps {
+		return
+	}
+	for h.budget > 0 && d.late(h, a, t) {
+		// Take one first where the maximum allows it, so that the demand stays met.
+		if h.n < a.max[t] && d.takeOne(h, a, t, like) && h.budget == 0 {
+			return
+		}
+		if h.n <= a.demand[t] {
+			return
+		}
+		g := d.soonest(h.held, t, like)
+		h.held.remove(g)
+		d.spare.add(g)
+		h.n--
+		h.budget--
+	}
+}
+
+func (d *decoder) takeOne(h *holding, a *app, t int, like uint8) bool {
+	g := d.pick(a, t, like)
+	if g < 0 {
+		return false
+	}
+	h.held.add(g)
+	d.spare.remove(g)
+	h.n++
+	h.budget--
+	return true
+}
+
+// late tells whether swapping must begin in step t: by some step u more of held will be
+// taken, and have to be replaced, than the swaps of the steps after t allow.
+func (d *decoder) late(h *holding, a *app, t int) bool {
+	in := d.in
+	swaps := 0
+	// Beyond this many steps the swaps suffice to change everything twice.
+	reach := in.steps
+	if a.cap > 0 {
+		reach = min(reach, t+1+(2*h.n)/a.cap+1)
+	}
+	copy(d.alive, h.held)
+	for u := t + 1; u < reach; u++ {
+		swaps += a.cap
+		keep := 0
+		row := in.row(d.left, u)
+		for i := range d.alive {
+			d.alive[i] &= row[i]
+			keep += bits.OnesCount64(d.alive[i])
+		}
+		lost := h.n - keep
+		if lost+max(0, a.target[u]-keep) > swaps {
+			return lost > 0
+		}
+	}
+	return false
+}
+
+// soonest is the held slot that is taken first; among equals the one a new choice
+// would like least.
+func (d *decoder) soonest(held Set, t int, like uint8) int {
+	in := d.in
+	copy(d.alive, held)
+	for u := t + 1; u < in.steps; u++ {
+		row := in.row(d.left, u)
+		gone := uint64(0)
+		for i := range d.alive {
+			gone |= d.alive[i] &^ row[i]
+		}
+		if gone != 0 {
+			for i := range d.alive {
+				d.alive[i] &^= row[i]
+			}
+			break
+		}
+	}
+	if like == bottom {
+		return d.alive.highest()
+	}
+	return d.alive.lowest()
+}
+
+// pick is the slot that the application takes next, -1 for none.
+func (d *decoder) pick(a *app, t int, like uint8) int {
+	cand := d.cand
+	any := uint64(0)
+	for i := range cand {
+		cand[i] = d.spare[i]
+		if a.may != nil {
+			cand[i] &= a.may[i]
+		}
+		any |= cand[i]
+	}
+	if any == 0 {
+		return -1
+	}
+	switch like {
+	case topmost:
+		return cand.highest()
+	case bottom:
+		return cand.lowest()
+	case longest:
+		d.keepLongest(cand, t)
+		d.keepTightest(cand, d.spare)
+	case tightest:
+		d.keepTightest(cand, d.spare)
+		d.keepLongest(cand, t)
+	}
+	return cand.highest()
+}
+
+func (d *decoder) keepLongest(cand Set, t int) {
+	in := d.in
+	for u := t + 1; u < in.steps; u++ {
+		row := in.row(d.left, u)
+		any := uint64(0)
+		for i := range cand {
+			any |= cand[i] & row[i]
+		}
+		if any == 0 {
+			return
+		}
+		for i := range cand {
+			cand[i] &= row[i]
+		}
+	}
+}
+
+// keepTightest keeps of cand those whose largest free aligned block is smallest.
+func (d *decoder) keepTightest(cand, free Set) {
+	// In blocks of 2, 4, ... 64: a candidate whose block of that size is not all free
+	// is as tight as can be told at that size.
+	copy(d.block, free)
+	for size := 2; size <= 64; size <<= 1 {
+		h := size >> 1
+		tight := uint64(0)
+		for i := range cand {
+			x := d.block[i]
+			x &= x >> h
+			x &= evenBlocks(size)
+			for s := 1; s < size; s <<= 1 {
+				x |= x << s
+			}
+			d.next[i] = x
+			tight |= cand[i] &^ x
+		}
+		if tight != 0 {
+			for i := range cand {
+				cand[i] &^= d.next[i]
+			}
+			return
+		}
+		copy(d.block, d.next)
+	}
+}
+
+func evenBlocks(size int) uint64 {
+	switch size {
+	case 2:
+		return 0x5555555555555555
+	case 4:
+		return 0x1111111111111111
+	case 8:
+		return 0x0101010101010101
+	case 16:
+		return 0x0001000100010001
+	case 32:
+		return 0x0000000100000001
+	}
+	return 1
+}

@@ -1,0 +1,117 @@
+package horizon
+
+import "github.com/escala-sched/escala/workload"
+
+// Problem is one horizon to plan: a row of GPUs, a row of equal steps, what wants
+// them. The zero Reading holds unless another is set.
+type Problem struct {
+	Name string
+	// GPUs is the number of slots of the row, in topology order: GPUs of a node stand
+	// together, nodes of a block stand together. A slot that is not a GPU (padding of
+	// a node to a power of two) is closed by a Window over all steps and absent from Exists.
+	GPUs int
+	// Steps of the horizon, each StepLength long.
+	Steps      int
+	StepLength workload.Span
+	// StartHour is the hour of the day of step 0; only pictures read it.
+	StartHour int
+	// Decay is what a step is worth of the one before it, in (0, 1].
+	Decay float64
+	Jobs  []Job
+	Apps  []App
+	// Closed lists slots that nothing may use for some steps: maintenance, padding.
+	Closed []Window
+	// Types is the GPU type of each slot, as an index; empty = all of one type.
+	Types   []int
+	Reading Reading
+}
+
+// Reading settles what the published rules leave open (docs/horizon.md).
+type Reading struct {
+	// Unaligned lets a block begin at any slot; else at a multiple of its size.
+	Unaligned bool
+	// AnySize gives a job the number of GPUs that it asks for; else that number is
+	// rounded up to a power of two. Sizes that are no power of two are never aligned.
+	AnySize bool
+	// Complete: a job must end within the horizon; else it may run past it, and what
+	// is inside counts.
+	Complete bool
+	// CountSwaps counts a real-time swap as a change of the number of GPUs; else each
+	// GPU gained and each lost is one.
+	CountSwaps bool
+}
+
+// Job is batch-like work: a block of GPUs for a number of steps.
+type Job struct {
+	ID   string
+	Kind workload.Kind
+	// GPUs asked for.
+	GPUs int
+	// Steps it runs; what remains, if it runs already.
+	Steps int
+	// Priority is the value of one GPU-step before decay; at least 0.
+	Priority int64
+	// Release is the first step in which it may start.
+	Release int
+	// Running: it holds a block since before step 0.
+	Running *Running
+	// Deadline is the step by whose beginning it should have ended; 0 = none. Steps of a job
+	// that ends later count Late thousandths of their value.
+	Deadline int
+	Late     int
+	// MinSteps > 0: it may be stopped once a stretch has lasted so many steps (or all that
+	// is left), and goes on later, on any block, after Restart steps that count nothing. 0 =
+	// once started it is never interrupted.
+	MinSteps int
+	Restart  int
+	// Types are the GPU types it may use, a bit for each; 0 = any. A block lies in one type
+	// where Types names several.
+	Types uint64
+}
+
+// Running is the block of a job that is under way.
+type Running struct {
+	// Offset is the first slot of its block.
+	Offset int
+	// Elapsed steps since its (last) start.
+	Elapsed int
+	// Foreign: it lies where no rule would put it (another program's placement, a lost
+	// node); it is pinned as it is, and exempt.
+	Foreign bool
+}
+
+// App is a real-time application: a number of GPUs for each step.
+type App struct {
+	ID string
+	// Min and Max are hard, Demand is what is wanted; GPUs per step, Min <= Demand <= Max.
+	Min, Demand, Max []int
+	// SwapCap is how many GPUs may change between two steps; step 0 is compared with Current.
+	SwapCap int
+	// Penalty is the cost of one GPU-step below the demand, not decayed.
+	Penalty int64
+	// Current are the slots held before step 0.
+	Current []int
+	// Types are the GPU types it may use, a bit for each; 0 = any.
+	Types uint64
+}
+
+// Window closes slots [First, First+Count) for steps [From, To).
+type Window struct {
+	Name         string
+	First, Count int
+	From, To     int
+	// Absent: there are no GPUs there at all; they do not count as capacity.
+	Absent bool
+}
+
+// BlockSize is the number of slots that a job of so many GPUs takes.
+func (r Reading) BlockSize(gpus int) int {
+	if r.AnySize {
+		return gpus
+	}
+	k := 1
+	for k < gpus {
+		k <<= 1
+	}
+	return k
+}

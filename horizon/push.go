@@ -1,0 +1,89 @@
+package horizon
+
+// A push that fails costs a layout; a decode may afford so many.
+const (
+	triesPerJob    = 6
+	triesPerDecode = 48
+)
+
+// push starts a job before limit, the first start that real-time work leaves it, on
+// a block where real-time work would stand, and lays that out anew around it; false
+// where nothing was gained.
+func (d *decoder) push(i int32, j *job, g *genome, limit int) (int, bool) {
+	in := d.in
+	tries := triesPerJob
+	sh := &in.shapes[j.shape]
+	for t := j.release; t < limit && t <= j.last; {
+		end := min(t+j.steps, in.steps)
+		for w := range d.window {
+			d.window[w] = ^uint64(0)
+		}
+		skip := -1
+		for s := end - 1; s >= t && skip < 0; s-- {
+			open := in.row(d.open, s)
+			for w := range d.window {
+				d.window[w] &= open[w]
+			}
+			need := in.want[s]
+			if g.push[i] == shed {
+				need = in.floor[s]
+			}
+			if Set(open).Len()-j.size < need || !sh.starts(d.found, d.window) {
+				skip = s
+			}
+		}
+		if skip >= 0 {
+			t = skip + 1
+			continue
+		}
+		if j.within != nil && !d.insideOneType(j, d.found) {
+			t++
+			continue
+		}
+		worth := in.worth(j, t, j.steps)
+		if limit <= j.last {
+			worth -= in.worth(j, limit, j.steps)
+		}
+		for cand := append(Set(nil), d.found...); !cand.empty(); {
+			at := cand.lowest()
+			if g.where[i] == high || g.where[i] == snugHigh {
+				at = cand.highest()
+			}
+			cand.remove(at)
+			if tries == 0 || d.relayouts >= triesPerDecode {
+				return 0, false
+			}
+			tries--
+			if d.shove(j, g, t, at, end, worth, g.push[i] == shed) {
+				d.take(i, t, at, j.steps, 0)
+				for s := range in.steps {
+					d.refresh(s)
+				}
+				clear(d.earliest)
+				return t, true
+			}
+		}
+		t++
+	}
+	return 0, false
+}
+
+// shove lays real-time work out as if the block were taken, and keeps that if it costs
+// nothing more, or with mayShed less than the job is worth.
+func (d *decoder) shove(j *job, g *genome, t, offset, end int, worth int64, mayShed bool) bool {
+	in := d.in
+	d.relayouts++
+	for s := t; s < end; s++ {
+		in.row(d.open, s).clearRange(offset, j.size)
+	}
+	cost, ok := d.layout(d.open, g.apps, g.tastes, g.solo)
+	for s := t; s < end; s++ {
+		in.row(d.open, s).fillRange(offset, j.size)
+	}
+	if !ok || cost > d.shortfall && (!mayShed || cost-d.shortfall >= worth) {
+		return false
+	}
+	d.shortfall = cost
+	d.rt, d.rtNew = d.rtNew, d.rt
+	return true
+}

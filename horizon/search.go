@@ -1,0 +1,276 @@
+package horizon
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+)
+
+// Options of the fast mode.
+type Options struct {
+	// Work is the number of decodes: orders of jobs turned into grids. The plan depends on
+	// the problem, Work and Seed alone; 0 = [DefaultWork].
+	Work int
+	Seed uint64
+	// Stop, if set, is asked now and then whether to end early with the best so far.
+	Stop func() bool
+	// Start, if set, is a plan of the same problem to begin with.
+	Start *Plan
+}
+
+// DefaultWork is the number of decodes that fast mode makes unless told otherwise.
+const DefaultWork = 2000
+
+// Result is a plan and what it took to find it.
+type Result struct {
+	Plan  *Plan
+	Score Score
+	// Work is the number of decodes made.
+	Work int
+	// Solver names what found the plan.
+	Solver string
+	// Bound is an upper bound of the objective of every legal plan; BoundBy says where it
+	// comes from.
+	Bound   float64
+	BoundBy string
+}
+
+// Gap is how far the plan is from the best possible at most, as a fraction of the bound's
+// size: (bound - objective) / |bound|; 0 where both are 0.
+func (r *Result) Gap() float64 {
+	if d := r.Bound - r.Score.Objective; d > 0 && r.Bound != 0 {
+		return d / math.Abs(r.Bound)
+	}
+	return 0
+}
+
+// Fast searches orders of jobs together with the layout of real-time work and returns
+// the best grid. It fails if the problem has no legal plan as far as it can see.
+func Fast(p *Problem, o Options) (*Result, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	in := compile(p)
+	s := newSearch(in, o)
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	s.run()
+	plan := s.plan()
+	return &Result{Plan: plan, Score: plan.Score(), Work: s.work, Solver: "search"}, nil
+}
+
+// search is simulated annealing over genomes in rounds of growing length, so that
+// more work continues what less work began: its best is never worse.
+type search struct {
+	in        *instance
+	d         *decoder
+	o         Options
+	rng       *rand.Rand
+	cur, cand genome
+	best      genome
+	curValue  int64
+	bestValue int64
+	pool      []genome // the starting orders, best first
+	poolValue []int64
+	work      int
+	stopped   bool
+}
+
+func newSearch(in *instance, o Options) *search {
+	if o.Work == 0 {
+		o.Work = DefaultWork
+	}
+	return &search{in: in, d: newDecoder(in), o: o, rng: rand.New(rand.NewPCG(o.Seed, 0x9e3779b97f4a7c15))}
+}
+
+func (in *instance) newGenome() genome {
+	g := genome{order: slices.Clone(in.loose), push: make([]uint8, len(in.jobs)), where: make([]uint8, len(in.jobs)),
+		apps: make([]int32, len(in.apps)), tastes: make([]uint8, len(in.apps))}
+	for a := range g.apps {
+		g.apps[a] = int32(a)
+	}
+	return g
+}
+
+func (g *genome) copyFrom(h *genome) {
+	g.order = append(g.order[:0], h.order...)
+	g.push = append(g.push[:0], h.push...)
+	g.where = append(g.where[:0], h.where...)
+	g.apps = append(g.apps[:0], h.apps...)
+	g.tastes = append(g.tastes[:0], h.tastes...)
+	g.solo = h.solo
+}
+
+// begin tries the orders that are good guesses.
+func (s *search) begin() error {
+	in := s.in
+	s.bestValue = -1 << 62
+	keys := []func(a, b *job) int{
+		func(a, b *job) int {
+			return cmp.Or(cmp.Compare(b.value*int64(a.gpus), a.value*int64(b.gpus)), cmp.Compare(b.size, a.size))
+		},
+		func(a, b *job) int { return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(b.value, a.value)) },
+		func(a, b *job) int { return cmp.Compare(b.value, a.value) },
+		func(a, b *job) int { return cmp.Compare(in.gain(b), in.gain(a)) },
+	}
+	likes := []uint8{longest, topmost, tightest}
+	for _, like := range likes {
+		for _, key := range keys {
+			for _, push := range []uint8{yield, shove, shed} {
+				if s.work >= s.o.Work || s.work > 0 && len(in.apps) == 0 && (like != likes[0] || push != yield) {
+					break
+				}
+				g := in.newGenome()
+				for a := range g.tastes {
+					g.tastes[a] = like
+				}
+				for i := range g.push {
+					g.push[i] = push
+				}
+				slices.SortStableFunc(g.order, func(a, b int32) int { return key(&in.jobs[a], &in.jobs[b]) })
+				s.try(&g)
+			}
+		}
+	}
+	if s.bestValue == -1<<62 {
+		return s.in.noLayout()
+	}
+	return nil
+}
+
+// gain orders jobs by the whole of what they could bring.
+func (in *instance) gain(j *job) int64 { return in.worth(j, j.release, j.steps) }
+
+func (s *search) try(g *genome) {
+	v, ok := s.d.decode(g)
+	s.work++
+	if !ok {
+		return
+	}
+	if v > s.bestValue {
+		s.bestValue = v
+		s.best.copyFrom(g)
+	}
+	s.pool, s.poolValue = append(s.pool, *g), append(s.poolValue, v)
+}
+
+// run anneals until the work is done.
+func (s *search) run() {
+	if len(s.in.loose) == 0 {
+		return
+	}
+	for round, length := 0, 160; s.work < s.o.Work && !s.stopped; round++ {
+		s.anneal(length, round)
+		if round%2 == 1 {
+			length *= 3
+		}
+	}
+}
+
+// anneal is one round from the best so far.
+func (s *search) anneal(length, round int) {
+	s.cur.copyFrom(&s.best)
+	s.curValue = s.bestValue
+	scale := s.bestValue
+	if scale < 0 {
+		scale = -scale
+	}
+	hot := scale/64 + unit
+	for k := 0; k < length && s.work < s.o.Work; k++ {
+		if s.o.Stop != nil && s.work&63 == 0 && s.o.Stop() {
+			s.stopped = true
+			return
+		}
+		left := int64(length - k)
+		temp := hot / int64(length) * left / int64(length) * left
+		s.cand.copyFrom(&s.cur)
+		s.mutate(&s.cand)
+		v, ok := s.d.decode(&s.cand)
+		s.work++
+		if !ok || v < s.curValue-s.slack(temp) {
+			continue
+		}
+		s.cur, s.cand = s.cand, s.cur
+		s.curValue = v
+		if v > s.bestValue {
+			s.bestValue = v
+			s.best.copyFrom(&s.cur)
+		}
+	}
+}
+
+// slack draws how much worse a candidate may be: exponential with mean temp, to the
+// precision that integers give it.
+func (s *search) slack(temp int64) int64 {
+	if temp <= 0 {
+		return 0
+	}
+	// -ln u = ln 2 x (leading zeros + what the next bits say), linear between powers of two.
+	u := s.rng.Uint64() | 1
+	z := bits.LeadingZeros64(u)
+	frac := 256 - int64(u<<z>>55&255)
+	x := int64(z)<<8 + frac // in 1/256 of ln 2
+	return temp / 369 * x
+}
+
+func (s *search) mutate(g *genome) {
+	in := s.in
+	n := len(g.order)
+	for {
+		switch r := s.rng.IntN(16); {
+		case r < 5: // swap two
+			i, j := s.rng.IntN(n), s.rng.IntN(n)
+			g.order[i], g.order[j] = g.order[j], g.order[i]
+		case r < 9: // move one
+			move(g.order, s.rng.IntN(n), s.rng.IntN(n))
+		case r < 11: // neighbours
+			if n > 1 {
+				i := s.rng.IntN(n - 1)
+				g.order[i], g.order[i+1] = g.order[i+1], g.order[i]
+			}
+		case r < 13:
+			g.where[g.order[s.rng.IntN(n)]] = uint8(s.rng.IntN(wheres))
+		case r < 15:
+			if len(in.apps) == 0 {
+				continue
+			}
+			g.push[g.order[s.rng.IntN(n)]] = uint8(s.rng.IntN(pushes))
+		default:
+			if len(in.apps) == 0 {
+				continue
+			}
+			a := s.rng.IntN(len(in.apps))
+			if r := s.rng.IntN(6); r == 0 {
+				g.solo = !g.solo
+			} else if r < 3 {
+				b := s.rng.IntN(len(in.apps))
+				g.apps[a], g.apps[b] = g.apps[b], g.apps[a]
+			} else {
+				g.tastes[a] = uint8(s.rng.IntN(taste))
+			}
+		}
+		if s.rng.IntN(3) != 0 {
+			return
+		}
+	}
+}
+
+// move takes the element at i to j.
+func move(list []int32, i, j int) {
+	x := list[i]
+	if i < j {
+		copy(list[i:j], list[i+1:j+1])
+	} else {
+		copy(list[j+1:i+1], list[j:i])
+	}
+	list[j] = x
+}
+
+// plan decodes the best once more.
+func (s *search) plan() *Plan {
+	s.d.decode(&s.best)
+	return s.d.plan()
+}

@@ -1,0 +1,180 @@
+package horizon
+
+import "math/bits"
+
+// Set is a set of slots: bit s%64 of word s/64.
+type Set []uint64
+
+// Has tells whether slot s is in the set.
+func (s Set) Has(slot int) bool { return s[slot>>6]&(1<<(slot&63)) != 0 }
+
+// Len is the number of slots in the set.
+func (s Set) Len() int {
+	n := 0
+	for _, w := range s {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// Slots returns the set's slots in ascending order.
+func (s Set) Slots() []int {
+	list := make([]int, 0, s.Len())
+	for i, w := range s {
+		for ; w != 0; w &= w - 1 {
+			list = append(list, i<<6+bits.TrailingZeros64(w))
+		}
+	}
+	return list
+}
+
+func (s Set) add(slot int)    { s[slot>>6] |= 1 << (slot & 63) }
+func (s Set) remove(slot int) { s[slot>>6] &^= 1 << (slot & 63) }
+
+// fillRange adds slots [first, first+n).
+func (s Set) fillRange(first, n int) {
+	for n > 0 {
+		w, b := first>>6, first&63
+		m := min(n, 64-b)
+		s[w] |= ones(m) << b
+		first, n = first+m, n-m
+	}
+}
+
+// clearRange removes slots [first, first+n).
+func (s Set) clearRange(first, n int) {
+	for n > 0 {
+		w, b := first>>6, first&63
+		m := min(n, 64-b)
+		s[w] &^= ones(m) << b
+		first, n = first+m, n-m
+	}
+}
+
+func ones(n int) uint64 {
+	if n >= 64 {
+		return ^uint64(0)
+	}
+	return 1<<n - 1
+}
+
+// lowest and highest return the first and the last slot, -1 for none.
+func (s Set) lowest() int {
+	for i, w := range s {
+		if w != 0 {
+			return i<<6 + bits.TrailingZeros64(w)
+		}
+	}
+	return -1
+}
+
+func (s Set) highest() int {
+	for i := len(s) - 1; i >= 0; i-- {
+		if s[i] != 0 {
+			return i<<6 + 63 - bits.LeadingZeros64(s[i])
+		}
+	}
+	return -1
+}
+
+func (s Set) empty() bool {
+	for _, w := range s {
+		if w != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// shape is a block size and where blocks of it may begin.
+type shape struct {
+	size    int
+	aligned bool
+	// at holds, for aligned sizes below 64, the offsets inside a word.
+	at uint64
+}
+
+func shapeOf(size int, unaligned bool) shape {
+	sh := shape{size: size, aligned: !unaligned && size&(size-1) == 0, at: ^uint64(0)}
+	if sh.aligned && size <= 64 {
+		sh.at = 0
+		for o := 0; o < 64; o += size {
+			sh.at |= 1 << o
+		}
+	}
+	return sh
+}
+
+// starts1 is starts for a row of at most 64 slots.
+func (sh *shape) starts1(x uint64) uint64 {
+	for have := 1; have < sh.size && x != 0; {
+		step := min(have, sh.size-have)
+		x &= x >> step
+		have += step
+	}
+	return x & sh.at
+}
+
+// starts writes to dst the slots at which a block of the shape within src begins,
+// and tells whether there is any. dst and src may be the same.
+func (sh *shape) starts(dst, src Set) bool {
+	if len(src) == 1 {
+		dst[0] = sh.starts1(src[0])
+		return dst[0] != 0
+	}
+	any := uint64(0)
+	switch {
+	case sh.size == 1:
+		for i, x := range src {
+			dst[i] = x
+			any |= x
+		}
+	case sh.aligned && sh.size <= 64:
+		for i, x := range src {
+			dst[i] = sh.starts1(x)
+			any |= dst[i]
+		}
+	case sh.aligned:
+		per := sh.size >> 6
+		for i := 0; i < len(src); i += per {
+			whole := i+per <= len(src)
+			for j := i; j < min(i+per, len(src)); j++ {
+				whole = whole && src[j] == ^uint64(0)
+				dst[j] = 0
+			}
+			if whole {
+				dst[i] = 1
+				any = 1
+			}
+		}
+	default:
+		copy(dst, src)
+		for have := 1; have < sh.size; {
+			step := min(have, sh.size-have)
+			any = andShifted(dst, step)
+			if any == 0 {
+				return false
+			}
+			have += step
+		}
+	}
+	return any != 0
+}
+
+// andShifted does s &= s >> n over the whole row and returns the union of its words.
+func andShifted(s Set, n int) uint64 {
+	words, b := n>>6, n&63
+	any := uint64(0)
+	for i := range s {
+		var x uint64
+		if i+words < len(s) {
+			x = s[i+words] >> b
+			if b > 0 && i+words+1 < len(s) {
+				x |= s[i+words+1] << (64 - b)
+			}
+		}
+		s[i] &= x
+		any |= s[i]
+	}
+	return any
+}
