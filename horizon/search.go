@@ -16,9 +16,12 @@ type Options struct {
 	Seed uint64
 	// Stop, if set, is asked now and then whether to end early with the best so far.
 	Stop func() bool
-	// Start, if set, is a plan of the same problem to begin with.
-	Start *Plan
+	// NoBound leaves the bound of the result out; it costs as much as some hundred decodes.
+	NoBound bool
 }
+
+// boundRounds of [Bound] bring it to within a few thousandths of where it ends.
+const boundRounds = 400
 
 // DefaultWork is the number of decodes that fast mode makes unless told otherwise.
 const DefaultWork = 2000
@@ -59,7 +62,11 @@ func Fast(p *Problem, o Options) (*Result, error) {
 	}
 	s.run()
 	plan := s.plan()
-	return &Result{Plan: plan, Score: plan.Score(), Work: s.work, Solver: "search"}, nil
+	r := &Result{Plan: plan, Score: plan.Score(), Work: s.work, Solver: "search"}
+	if !o.NoBound {
+		r.Bound, r.BoundBy = max(Bound(p, r.Score.Objective, boundRounds), r.Score.Objective), "lagrangian"
+	}
+	return r, nil
 }
 
 // search is simulated annealing over genomes in rounds of growing length, so that
@@ -178,7 +185,10 @@ func (s *search) anneal(length, round int) {
 	if scale < 0 {
 		scale = -scale
 	}
-	hot := scale/64 + unit
+	hot := scale/4096 + unit/100
+	if round%2 == 1 {
+		hot *= 16
+	}
 	for k := 0; k < length && s.work < s.o.Work; k++ {
 		if s.o.Stop != nil && s.work&63 == 0 && s.o.Stop() {
 			s.stopped = true
