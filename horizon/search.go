@@ -52,46 +52,115 @@ func (r *Result) Gap() float64 {
 // Fast searches orders of jobs together with the layout of real-time work and returns
 // the best grid. It fails if the problem has no legal plan as far as it can see.
 func Fast(p *Problem, o Options) (*Result, error) {
-	if err := p.Check(); err != nil {
+	s, err := NewSearch(p, o.Seed)
+	if err != nil {
 		return nil, err
 	}
-	in := compile(p)
-	s := newSearch(in, o)
-	if err := s.begin(); err != nil {
-		return nil, err
+	if o.Work == 0 {
+		o.Work = DefaultWork
 	}
-	s.run()
-	plan := s.plan()
-	r := &Result{Plan: plan, Score: plan.Score(), Work: s.work, Solver: "search"}
+	s.Run(o.Work, o.Stop)
+	r := s.Result()
 	if !o.NoBound {
 		r.Bound, r.BoundBy = max(Bound(p, r.Score.Objective, boundRounds), r.Score.Objective), "lagrangian"
 	}
 	return r, nil
 }
 
-// search is simulated annealing over genomes in rounds of growing length, so that
+// NewSearch begins a search: it makes a first plan, and fails where there is none.
+func NewSearch(p *Problem, seed uint64) (*Search, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	in := compile(p)
+	s := &Search{in: in, d: newDecoder(in), rng: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), bestValue: -1 << 62, length: firstRound}
+	s.guesses = in.guesses()
+	for s.bestValue == -1<<62 {
+		if len(s.guesses) == 0 {
+			return nil, in.noLayout()
+		}
+		s.guess()
+	}
+	return s, nil
+}
+
+// Run goes on until so many decodes were made in all, or stop says so. What it finds
+// depends on the problem, the seed and the decodes alone, however they are divided into
+// calls.
+func (s *Search) Run(work int, stop func() bool) {
+	for s.work < work {
+		if stop != nil && s.work&15 == 0 && stop() {
+			return
+		}
+		switch {
+		case len(s.guesses) > 0:
+			s.guess()
+		case len(s.in.loose) == 0:
+			return
+		default:
+			s.step()
+		}
+	}
+}
+
+// Suggest makes the search try an order of jobs (indices of the problem; what is missing comes
+// last) next, among jobs that leave real-time work alone and among jobs that move it.
+func (s *Search) Suggest(order []int) {
+	var list []int32
+	seen := make([]bool, len(s.in.jobs))
+	movable := make([]bool, len(s.in.jobs))
+	for _, i := range s.in.loose {
+		movable[i] = true
+	}
+	for _, i := range order {
+		if movable[i] && !seen[i] {
+			seen[i] = true
+			list = append(list, int32(i))
+		}
+	}
+	for _, i := range s.in.loose {
+		if !seen[i] {
+			list = append(list, i)
+		}
+	}
+	for _, like := range []uint8{longest, tightest, topmost} {
+		for _, push := range []uint8{yield, shove, shed} {
+			g := s.in.newGenome()
+			copy(g.order, list)
+			g.set(like, push)
+			s.guesses = append(s.guesses, g)
+		}
+	}
+}
+
+// Work is the number of decodes made.
+func (s *Search) Work() int { return s.work }
+
+// Result is the best plan so far, without a bound.
+func (s *Search) Result() *Result {
+	s.d.decode(&s.best)
+	plan := s.d.plan()
+	return &Result{Plan: plan, Score: plan.Score(), Work: s.work, Solver: "search"}
+}
+
+// Search is simulated annealing over genomes in rounds of growing length, so that
 // more work continues what less work began: its best is never worse.
-type search struct {
+type Search struct {
 	in        *instance
 	d         *decoder
-	o         Options
 	rng       *rand.Rand
 	cur, cand genome
 	best      genome
 	curValue  int64
 	bestValue int64
-	pool      []genome // the starting orders, best first
-	poolValue []int64
+	guesses   []genome // to be tried before anything else
 	work      int
-	stopped   bool
+	// the round: its number, length, how far it is, its temperature at the beginning
+	round, length, at int
+	hot               int64
 }
 
-func newSearch(in *instance, o Options) *search {
-	if o.Work == 0 {
-		o.Work = DefaultWork
-	}
-	return &search{in: in, d: newDecoder(in), o: o, rng: rand.New(rand.NewPCG(o.Seed, 0x9e3779b97f4a7c15))}
-}
+const firstRound = 160
 
 func (in *instance) newGenome() genome {
 	g := genome{order: slices.Clone(in.loose), push: make([]uint8, len(in.jobs)), where: make([]uint8, len(in.jobs)),
@@ -100,6 +169,15 @@ func (in *instance) newGenome() genome {
 		g.apps[a] = int32(a)
 	}
 	return g
+}
+
+func (g *genome) set(like, push uint8) {
+	for a := range g.tastes {
+		g.tastes[a] = like
+	}
+	for i := range g.push {
+		g.push[i] = push
+	}
 }
 
 func (g *genome) copyFrom(h *genome) {
@@ -111,10 +189,8 @@ func (g *genome) copyFrom(h *genome) {
 	g.solo = h.solo
 }
 
-// begin tries the orders that are good guesses.
-func (s *search) begin() error {
-	in := s.in
-	s.bestValue = -1 << 62
+// guesses are the orders that are good by themselves.
+func (in *instance) guesses() []genome {
 	keys := []func(a, b *job) int{
 		func(a, b *job) int {
 			return cmp.Or(cmp.Compare(b.value*int64(a.gpus), a.value*int64(b.gpus)), cmp.Compare(b.size, a.size))
@@ -123,86 +199,57 @@ func (s *search) begin() error {
 		func(a, b *job) int { return cmp.Compare(b.value, a.value) },
 		func(a, b *job) int { return cmp.Compare(in.gain(b), in.gain(a)) },
 	}
-	likes := []uint8{longest, topmost, tightest}
+	likes, pushes := []uint8{longest, topmost, tightest}, []uint8{yield, shove, shed}
+	if len(in.apps) == 0 {
+		likes, pushes = likes[:1], pushes[:1]
+	}
+	var list []genome
 	for _, like := range likes {
 		for _, key := range keys {
-			for _, push := range []uint8{yield, shove, shed} {
-				if s.work >= s.o.Work || s.work > 0 && len(in.apps) == 0 && (like != likes[0] || push != yield) {
-					break
-				}
+			for _, push := range pushes {
 				g := in.newGenome()
-				for a := range g.tastes {
-					g.tastes[a] = like
-				}
-				for i := range g.push {
-					g.push[i] = push
-				}
+				g.set(like, push)
 				slices.SortStableFunc(g.order, func(a, b int32) int { return key(&in.jobs[a], &in.jobs[b]) })
-				s.try(&g)
+				list = append(list, g)
 			}
 		}
 	}
-	if s.bestValue == -1<<62 {
-		return s.in.noLayout()
-	}
-	return nil
+	return list
 }
 
-// gain orders jobs by the whole of what they could bring.
+// gain is the whole of what a job could bring.
 func (in *instance) gain(j *job) int64 { return in.worth(j, j.release, j.steps) }
 
-func (s *search) try(g *genome) {
+func (s *Search) guess() {
+	g := &s.guesses[0]
 	v, ok := s.d.decode(g)
 	s.work++
-	if !ok {
-		return
-	}
-	if v > s.bestValue {
+	if ok && v > s.bestValue {
 		s.bestValue = v
 		s.best.copyFrom(g)
 	}
-	s.pool, s.poolValue = append(s.pool, *g), append(s.poolValue, v)
+	s.guesses = s.guesses[1:]
+	s.at = 0
 }
 
-// run anneals until the work is done.
-func (s *search) run() {
-	if len(s.in.loose) == 0 {
-		return
-	}
-	for round, length := 0, 160; s.work < s.o.Work && !s.stopped; round++ {
-		s.anneal(length, round)
-		if round%2 == 1 {
-			length *= 3
+// step makes one step of the present round, or the first of the next. A round starts from
+// the best so far and cools down; every other one starts hotter.
+func (s *Search) step() {
+	if s.at == 0 {
+		s.cur.copyFrom(&s.best)
+		s.curValue = s.bestValue
+		s.hot = max(s.bestValue, -s.bestValue)/4096 + unit/100
+		if s.round%2 == 1 {
+			s.hot *= 16
 		}
 	}
-}
-
-// anneal is one round from the best so far.
-func (s *search) anneal(length, round int) {
-	s.cur.copyFrom(&s.best)
-	s.curValue = s.bestValue
-	scale := s.bestValue
-	if scale < 0 {
-		scale = -scale
-	}
-	hot := scale/4096 + unit/100
-	if round%2 == 1 {
-		hot *= 16
-	}
-	for k := 0; k < length && s.work < s.o.Work; k++ {
-		if s.o.Stop != nil && s.work&63 == 0 && s.o.Stop() {
-			s.stopped = true
-			return
-		}
-		left := int64(length - k)
-		temp := hot / int64(length) * left / int64(length) * left
-		s.cand.copyFrom(&s.cur)
-		s.mutate(&s.cand)
-		v, ok := s.d.decode(&s.cand)
-		s.work++
-		if !ok || v < s.curValue-s.slack(temp) {
-			continue
-		}
+	left := int64(s.length - s.at)
+	temp := s.hot / int64(s.length) * left / int64(s.length) * left
+	s.cand.copyFrom(&s.cur)
+	s.mutate(&s.cand)
+	v, ok := s.d.decode(&s.cand)
+	s.work++
+	if ok && v >= s.curValue-s.slack(temp) {
 		s.cur, s.cand = s.cand, s.cur
 		s.curValue = v
 		if v > s.bestValue {
@@ -210,11 +257,18 @@ func (s *search) anneal(length, round int) {
 			s.best.copyFrom(&s.cur)
 		}
 	}
+	if s.at++; s.at == s.length {
+		s.at = 0
+		if s.round%2 == 1 {
+			s.length *= 3
+		}
+		s.round++
+	}
 }
 
 // slack draws how much worse a candidate may be: exponential with mean temp, to the
 // precision that integers give it.
-func (s *search) slack(temp int64) int64 {
+func (s *Search) slack(temp int64) int64 {
 	if temp <= 0 {
 		return 0
 	}
@@ -226,7 +280,7 @@ func (s *search) slack(temp int64) int64 {
 	return temp / 369 * x
 }
 
-func (s *search) mutate(g *genome) {
+func (s *Search) mutate(g *genome) {
 	in := s.in
 	n := len(g.order)
 	for {
@@ -277,10 +331,4 @@ func move(list []int32, i, j int) {
 		copy(list[j+1:i+1], list[j:i])
 	}
 	list[j] = x
-}
-
-// plan decodes the best once more.
-func (s *search) plan() *Plan {
-	s.d.decode(&s.best)
-	return s.d.plan()
 }
