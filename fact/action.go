@@ -26,10 +26,13 @@ const (
 	Refuse
 	// Uncharge makes the run of a job unallocated from now on: its hard budget is used up.
 	Uncharge
+	// Resize gives a running real-time application Place (or Count GPUs of a cluster without
+	// nodes) instead of what it has; what is in both it keeps.
+	Resize
 	dos
 )
 
-var doNames = [dos]string{"", "start", "stop", "hold", "release", "reserve", "refuse", "uncharge"}
+var doNames = [dos]string{"", "start", "stop", "hold", "release", "reserve", "refuse", "uncharge", "resize"}
 
 // String returns the name the journal uses.
 func (d Do) String() string { return doNames[d] }
@@ -157,6 +160,13 @@ const (
 	// had its share, and nobody below theirs can use the place.
 	BelowShare
 	AboveShare
+	// Planned: the plan of the horizon has it now. PlannedLater: it has it at Until. Unplanned: the
+	// plan has no place for it inside the horizon, which ends at Until.
+	Planned
+	PlannedLater
+	Unplanned
+	// FollowsDemand: a real-time application that needs Want GPUs gets Have.
+	FollowsDemand
 	codes
 )
 
@@ -164,7 +174,8 @@ var codeNames = [codes]string{"", "in-order", "skipped", "backfill-ends", "backf
 	"earliest-fit", "never-fits", "no-such-type", "no-such-partition", "no-such-level", "blocked-by-head", "too-few-free", "no-shape", "would-delay", "not-freeable",
 	"no-victims", "cross-team-off", "leaving", "dependency", "withdrawn", "place-lost", "dependency-failed",
 	"protection-ends", "fill", "certain-fit", "date-came", "protected", "guard", "rate-limited", "over-kill", "reserved", "debug-nodes",
-	"budget-short", "no-account", "team-limit", "drained", "idle", "below-share", "above-share"}
+	"budget-short", "no-account", "team-limit", "drained", "idle", "below-share", "above-share",
+	"planned", "planned-later", "unplanned", "follows-demand"}
 
 // String returns the name the journal uses.
 func (c Code) String() string { return codeNames[c] }

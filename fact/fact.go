@@ -37,6 +37,8 @@ const (
 	// is back, to a running session or to a parked one.
 	SessionIdle
 	SessionActive
+	// DemandChanged: a real-time application needs Demand GPUs from now on.
+	DemandChanged
 	// JobCancelled: the owner withdraws a job that waits or runs.
 	JobCancelled
 	// JobSubmitted: a job arrived.
@@ -45,7 +47,7 @@ const (
 )
 
 var kindNames = [kinds]string{"", "budgets", "node-down", "node-up", "node-drained", "node-resumed", "finished", "start-failed",
-	"stopped", "started", "checkpointed", "session-idle", "session-active", "cancelled", "submitted"}
+	"stopped", "started", "checkpointed", "session-idle", "session-active", "demand", "cancelled", "submitted"}
 
 // String returns the name the journal uses.
 func (k Kind) String() string { return kindNames[k] }
@@ -72,6 +74,8 @@ type Fact struct {
 	// Estimate is the run time predicted for the job of JobSubmitted (by a forecast,
 	// or by a simulation's error model); 0 = as the job declares.
 	Estimate workload.Span
+	// Demand of DemandChanged, in GPUs.
+	Demand int32
 	// Since is when a session became idle.
 	Since workload.Time
 	// Budgets of BudgetsChanged; Epoch ties their calendar to the clock of the

@@ -81,6 +81,9 @@ type Job struct {
 	Deadline Time
 	// Contract is what the job promises about interruption.
 	Contract Contract
+	// Service makes it a real-time application, whose GPUs follow a demand; nil for
+	// everything else. The workload keeps the pointer and never writes through it.
+	Service *Service
 	// After lists jobs that must have ended before this one may start.
 	After []Dependency
 	// Speed gives relative speeds by GPU type; empty = 1 on every type.

@@ -44,6 +44,8 @@ type Actual struct {
 	// IdleAfter so much run time a session has nothing to do for IdleFor (0 = to its
 	// end); IdleAfter 0 = it never idles.
 	IdleAfter, IdleFor Span
+	// Demand is what a real-time application really needs over time; nil = as it declares.
+	Demand *Curve
 	// Start and End are the recorded first start and last end, [Unknown] where not told.
 	Start, End Time
 }
@@ -119,6 +121,16 @@ func (w *Workload) Check() error {
 		j := &w.Jobs[i]
 		if err := j.Need.Check(); err != nil {
 			return fmt.Errorf("job %q: %w", j.ID, err)
+		}
+		if j.Service != nil {
+			if err := j.Service.Check(); err != nil {
+				return fmt.Errorf("job %q: service: %w", j.ID, err)
+			}
+		}
+		if d := w.Actual[i].Demand; d != nil {
+			if err := d.Check(); err != nil {
+				return fmt.Errorf("job %q: actual demand: %w", j.ID, err)
+			}
 		}
 		if _, dup := seen[j.ID]; dup {
 			return fmt.Errorf("job %q appears twice; IDs must be unique in a workload", j.ID)
