@@ -1,5 +1,5 @@
 # Thin: each target is one command that can be run by hand.
-.PHONY: build test quick lint bench fuzz demo clean
+.PHONY: build test quick lint bench fuzz demo clean highs
 
 build:
 	go build -trimpath -o bin/escala ./cmd/escala
@@ -21,6 +21,10 @@ bench:
 # Each fuzz target for a minute.
 fuzz:
 	./scripts/fuzz.sh 60s
+
+# The exact solver's file, for builds with -tags highs.
+highs:
+	./scripts/fetch-highs.sh
 
 demo:
 	go run ./cmd/escala compare
