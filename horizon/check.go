@@ -43,7 +43,7 @@ func (p *Problem) Check() error {
 		if j.Running == nil {
 			continue
 		}
-		for g := j.Running.Offset; g < j.Running.Offset+p.Reading.BlockSize(j.GPUs); g++ {
+		for g := j.Running.Offset; g < j.Running.Offset+p.slots(j); g++ {
 			if other, taken := holder[g]; taken {
 				return fmt.Errorf("jobs[%d] %q: runs on GPU %d, which %q holds; a GPU serves one job at a time", i, j.ID, g, other)
 			}
@@ -69,8 +69,14 @@ const (
 	maxWorth = 1 << 20
 )
 
+// slots is the size of a job's block.
+func (p *Problem) slots(j *Job) int {
+	size, _ := p.Reading.Block(j)
+	return size
+}
+
 func (p *Problem) checkJob(j *Job) error {
-	size := p.Reading.BlockSize(j.GPUs)
+	size, align := p.Reading.Block(j)
 	switch {
 	case j.ID == "":
 		return fmt.Errorf("has no id")
@@ -82,6 +88,8 @@ func (p *Problem) checkJob(j *Job) error {
 		return fmt.Errorf("steps: %d; a job runs at least 1 step, and at most %d", j.Steps, 1<<20)
 	case j.Priority < 0 || j.Priority > maxWorth:
 		return fmt.Errorf("priority: %d; it lies between 0 and %d", j.Priority, maxWorth)
+	case j.Slots < 0 || j.Align < 0:
+		return fmt.Errorf("slots: %d, align: %d; neither can be negative", j.Slots, j.Align)
 	case j.Release < 0:
 		return fmt.Errorf("release: step %d; the first step is 0", j.Release)
 	case j.Deadline < 0:
@@ -108,8 +116,8 @@ func (p *Problem) checkJob(j *Job) error {
 		return fmt.Errorf("running: %d steps remain but the horizon has %d; under the reading that jobs end within the horizon that is not legal", j.Steps, p.Steps)
 	case r.Foreign:
 		return nil
-	case !p.Reading.Unaligned && size&(size-1) == 0 && r.Offset%size != 0:
-		return fmt.Errorf("running: a block of %d begins at GPU %d; aligned blocks begin at multiples of their size", size, r.Offset)
+	case r.Offset%align != 0:
+		return fmt.Errorf("running: a block of %d begins at GPU %d; such blocks begin at multiples of %d", size, r.Offset, align)
 	}
 	if t := p.closedFor(r.Offset, size, 0, min(j.Steps, p.Steps)); t >= 0 && j.MinSteps == 0 {
 		return fmt.Errorf("running: its GPUs are closed from step %d on and it must not be interrupted", t)

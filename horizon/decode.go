@@ -354,7 +354,7 @@ func (d *decoder) snug(j *job, found Set, t int) {
 		x := found[0]
 		for size := 2 * j.size; size <= in.gpus && size <= 64 && x&(x-1) != 0; size <<= 1 {
 			// Starts of free blocks of this size, aligned; a block inside one of them is not snug.
-			b := (&shape{size: size, at: evenBlocks(size)}).starts1(free)
+			b := wholeBlocks(free, size)
 			for s := 1; s < size; s <<= 1 {
 				b |= b << s
 			}
@@ -368,9 +368,8 @@ func (d *decoder) snug(j *job, found Set, t int) {
 	free := in.row(d.free, t)
 	for size := 2 * j.size; size <= 64; size <<= 1 {
 		tight := uint64(0)
-		sh := shape{size: size, at: evenBlocks(size)}
 		for i := range found {
-			b := sh.starts1(free[i])
+			b := wholeBlocks(free[i], size)
 			for s := 1; s < size; s <<= 1 {
 				b |= b << s
 			}
@@ -406,4 +405,12 @@ func (d *decoder) take(i int32, t, offset, n, lost int) {
 		d.n[s] -= int32(j.size)
 		d.version[s]++
 	}
+}
+
+// wholeBlocks returns the starts of aligned free blocks of a size, 2 to 64, in a word.
+func wholeBlocks(x uint64, size int) uint64 {
+	for s := 1; s < size && x != 0; s <<= 1 {
+		x &= x >> s
+	}
+	return x & evenBlocks(size)
 }

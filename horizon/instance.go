@@ -120,20 +120,21 @@ func (in *instance) compileJobs() {
 		types                        uint64
 	}
 	classes := map[key]int32{}
-	shapeIndex := map[int]int32{}
+	shapeIndex := map[[2]int]int32{}
 	byTypes := map[uint64][]Set{}
 	for i := range p.Jobs {
 		j := &p.Jobs[i]
-		c := job{size: p.Reading.BlockSize(j.GPUs), gpus: j.GPUs, steps: j.Steps, release: j.Release, value: j.Priority * int64(j.GPUs),
+		size, align := p.Reading.Block(j)
+		c := job{size: size, gpus: j.GPUs, steps: j.Steps, release: j.Release, value: j.Priority * int64(j.GPUs),
 			min: j.MinSteps, restart: j.Restart, deadline: j.Deadline, late: int64(j.Late), running: j.Running, last: p.Steps - 1}
 		if p.Reading.Complete {
 			c.last = p.Steps - j.Steps
 		}
-		if _, ok := shapeIndex[c.size]; !ok {
-			shapeIndex[c.size] = int32(len(in.shapes))
-			in.shapes = append(in.shapes, shapeOf(c.size, p.Reading.Unaligned))
+		if _, ok := shapeIndex[[2]int{size, align}]; !ok {
+			shapeIndex[[2]int{size, align}] = int32(len(in.shapes))
+			in.shapes = append(in.shapes, newShape(size, align))
 		}
-		c.shape = shapeIndex[c.size]
+		c.shape = shapeIndex[[2]int{size, align}]
 		if j.Types != 0 && len(p.Types) > 0 {
 			if byTypes[j.Types] == nil {
 				for t := range 64 {

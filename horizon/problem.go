@@ -47,6 +47,10 @@ type Job struct {
 	Kind workload.Kind
 	// GPUs asked for.
 	GPUs int
+	// Slots of its block, where they are more than the GPUs: whole nodes of which it uses
+	// a part; 0 = as the reading says. Align > 0 makes the block begin at a multiple of it,
+	// whatever the reading says.
+	Slots, Align int
 	// Steps it runs; what remains, if it runs already.
 	Steps int
 	// Priority is the value of one GPU-step before decay; at least 0.
@@ -104,14 +108,20 @@ type Window struct {
 	Absent bool
 }
 
-// BlockSize is the number of slots that a job of so many GPUs takes.
-func (r Reading) BlockSize(gpus int) int {
-	if r.AnySize {
-		return gpus
+// Block is the number of slots that the job takes, and of what their first is a multiple.
+func (r Reading) Block(j *Job) (size, align int) {
+	size = max(j.GPUs, j.Slots)
+	if !r.AnySize {
+		for size = 1; size < max(j.GPUs, j.Slots); size <<= 1 {
+		}
 	}
-	k := 1
-	for k < gpus {
-		k <<= 1
+	switch {
+	case j.Align > 0:
+		align = j.Align
+	case r.Unaligned || size&(size-1) != 0:
+		align = 1
+	default:
+		align = size
 	}
-	return k
+	return size, align
 }

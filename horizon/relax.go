@@ -42,16 +42,20 @@ func relax(in *instance) *Relaxation {
 		r.Levels = append(r.Levels, k)
 	}
 	pinned := newDecoder(in).pinnedOpen
+	aligned := true // every block of k or more holds aligned blocks of k
+	for i := range in.shapes {
+		aligned = aligned && in.shapes[i].holdsAligned()
+	}
 	found := make(Set, in.words)
 	for t := range T {
 		open := in.row(pinned, t)
 		r.Steps[t] = Room{Open: open.Len(), Whole: make([]int, len(r.Levels))}
 		for l, k := range r.Levels {
-			sh := shapeOf(k, in.p.Reading.Unaligned)
+			sh := newShape(k, k)
 			sh.starts(found, open)
 			in.clearable(found, k, t)
 			r.Steps[t].Whole[l] = r.Steps[t].Open / k
-			if !in.p.Reading.Unaligned {
+			if aligned {
 				r.Steps[t].Whole[l] = min(r.Steps[t].Whole[l], found.Len())
 			}
 		}
@@ -79,7 +83,7 @@ func relax(in *instance) *Relaxation {
 // and with the least that real-time work must hold.
 func (in *instance) mayStart(j *job, pinned []uint64) []bool {
 	T := in.steps
-	sh := shapeOf(j.size, in.p.Reading.Unaligned)
+	sh := &in.shapes[j.shape]
 	blocks := make([]Set, T)
 	for t := range T {
 		blocks[t] = make(Set, in.words)
@@ -143,4 +147,14 @@ func (in *instance) clearable(blocks Set, size, t int) {
 			}
 		}
 	}
+}
+
+// holdsAligned tells whether a block of the shape always holds size / k aligned blocks of
+// each power of two k up to its size.
+func (sh *shape) holdsAligned() bool {
+	k := 1
+	for 2*k <= sh.size {
+		k <<= 1
+	}
+	return sh.align%k == 0
 }

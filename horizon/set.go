@@ -88,19 +88,18 @@ func (s Set) empty() bool {
 
 // shape is a block size and where blocks of it may begin.
 type shape struct {
-	size    int
-	aligned bool
-	// at holds, for aligned sizes below 64, the offsets inside a word.
+	// size slots, from a multiple of align on.
+	size, align int
+	// at holds the offsets inside a word, where align is at most 64.
 	at uint64
+	// within: blocks are aligned and lie inside one word.
+	within bool
 }
 
-func shapeOf(size int, unaligned bool) shape {
-	sh := shape{size: size, aligned: !unaligned && size&(size-1) == 0, at: ^uint64(0)}
-	if sh.aligned && size <= 64 {
-		sh.at = 0
-		for o := 0; o < 64; o += size {
-			sh.at |= 1 << o
-		}
+func newShape(size, align int) shape {
+	sh := shape{size: size, align: align, within: size <= 64 && size&(size-1) == 0 && align >= size && align&(align-1) == 0}
+	for o := 0; o < 64; o += align {
+		sh.at |= 1 << o
 	}
 	return sh
 }
@@ -123,40 +122,49 @@ func (sh *shape) starts(dst, src Set) bool {
 		return dst[0] != 0
 	}
 	any := uint64(0)
-	switch {
-	case sh.size == 1:
-		for i, x := range src {
-			dst[i] = x
-			any |= x
-		}
-	case sh.aligned && sh.size <= 64:
+	if sh.within {
 		for i, x := range src {
 			dst[i] = sh.starts1(x)
 			any |= dst[i]
 		}
-	case sh.aligned:
-		per := sh.size >> 6
-		for i := 0; i < len(src); i += per {
-			whole := i+per <= len(src)
-			for j := i; j < min(i+per, len(src)); j++ {
-				whole = whole && src[j] == ^uint64(0)
-				dst[j] = 0
-			}
-			if whole {
-				dst[i] = 1
-				any = 1
-			}
+		if sh.align <= 64 {
+			return any != 0
 		}
-	default:
-		copy(dst, src)
+	} else {
+		if &dst[0] != &src[0] {
+			copy(dst, src)
+		}
 		for have := 1; have < sh.size; {
 			step := min(have, sh.size-have)
-			any = andShifted(dst, step)
-			if any == 0 {
+			if andShifted(dst, step) == 0 {
 				return false
 			}
 			have += step
 		}
+	}
+	return sh.aligned(dst)
+}
+
+// aligned drops the slots of a row at which no block may begin.
+func (sh *shape) aligned(s Set) bool {
+	any := uint64(0)
+	for i := range s {
+		switch {
+		case 64%sh.align == 0:
+			s[i] &= sh.at
+		case sh.align%64 == 0:
+			s[i] &= 1
+			if i<<6%sh.align != 0 {
+				s[i] = 0
+			}
+		default:
+			for b := range 64 {
+				if (i<<6+b)%sh.align != 0 {
+					s[i] &^= 1 << b
+				}
+			}
+		}
+		any |= s[i]
 	}
 	return any != 0
 }

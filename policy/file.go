@@ -15,6 +15,7 @@ type file struct {
 	Preemption      filePreemption  `yaml:"preemption"`
 	Limit           *fileLimit      `yaml:"limit"`
 	Sharing         *fileSharing    `yaml:"sharing"`
+	Horizon         *fileHorizon    `yaml:"horizon"`
 	Interval        *yamlx.Duration `yaml:"interval"`
 	Estimates       fileEstimates   `yaml:"estimates"`
 	DefaultEstimate *yamlx.Duration `yaml:"defaultEstimate"`

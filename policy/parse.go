@@ -43,7 +43,7 @@ func parse(name string, data []byte) (*Policy, error) {
 		DefaultEstimate: DefaultEstimate,
 	}
 	for _, step := range []func(*Policy, *file, *yamlx.Node) error{
-		takeText, takeOrder, takeSharing, takeReservations, takePlacement, takePreemption, takeLimit, takeEstimates, takeSpans,
+		takeText, takeOrder, takeSharing, takeHorizon, takeReservations, takePlacement, takePreemption, takeLimit, takeEstimates, takeSpans,
 	} {
 		if err := step(p, &f, root); err != nil {
 			return nil, err

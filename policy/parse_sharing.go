@@ -157,7 +157,7 @@ func takeSharing(p *Policy, f *file, root *yamlx.Node) error {
 	if f.Sharing == nil {
 		return nil
 	}
-	if err := checkBeside(p, f, root); err != nil {
+	if err := checkBeside("sharing", p, f, root); err != nil {
 		return err
 	}
 	s := DefaultSharing()
@@ -169,22 +169,25 @@ func takeSharing(p *Policy, f *file, root *yamlx.Node) error {
 	return nil
 }
 
-// checkBeside refuses what the rest of the file may not say beside sharing, which
-// decides itself who waits, who has a date and who is stopped.
-func checkBeside(p *Policy, f *file, root *yamlx.Node) error {
+// checkBeside refuses what the rest of the file may not say beside sharing or horizon,
+// which decide themselves who waits, who has a date and who is stopped.
+func checkBeside(what string, p *Policy, f *file, root *yamlx.Node) error {
 	if root.Get("blocking") != nil && p.Blocking != Skip {
-		return root.At("blocking").Errorf("use skip, or drop it; sharing.reservations gives large jobs their dates",
-			"sharing and blocking %s do not go together", p.Blocking)
+		want := "use skip, or drop it"
+		if what == "sharing" {
+			want += "; sharing.reservations gives large jobs their dates"
+		}
+		return root.At("blocking").Errorf(want, "%s and blocking %s do not go together", what, p.Blocking)
 	}
 	if f.Reservations != nil {
-		return root.At("reservations").Errorf("drop it, and use sharing.reservations", "sharing has reservations of its own")
+		return root.At("reservations").Errorf("drop it", "%s has dates of its own", what)
 	}
 	if p.PerEvent {
-		return root.At("decide").Errorf("use instant, or drop it", "sharing and decide event do not go together")
+		return root.At("decide").Errorf("use instant, or drop it", "%s and decide event do not go together", what)
 	}
 	if by := f.Preemption.By; by != nil && PreemptBy(*by) != PreemptNone {
-		return root.At("preemption", "by").Errorf("use none, or drop it; sharing itself says who may be stopped",
-			"sharing and preemption %s do not go together", PreemptBy(*by))
+		return root.At("preemption", "by").Errorf("use none, or drop it; "+what+" itself says who may be stopped",
+			"%s and preemption %s do not go together", what, PreemptBy(*by))
 	}
 	for i := range p.Order {
 		if k := p.Order[i].Kind; !slices.Contains(sharable, k) {
@@ -193,7 +196,7 @@ func checkBeside(p *Policy, f *file, root *yamlx.Node) error {
 				names = append(names, k.String())
 			}
 			return root.At("order", i).Errorf("use "+strings.Join(names, ", "),
-				"under sharing jobs cannot be sorted by %s, which may change with time or with what a job has had", k)
+				"under %s jobs cannot be sorted by %s, which may change with time or with what a job has had", what, k)
 		}
 	}
 	return nil

@@ -25,6 +25,9 @@ type Policy struct {
 	// decides. With it Order sorts the jobs of one account, and Blocking and Preemption
 	// are as Sharing has them (skip, none).
 	Sharing *Sharing
+	// Horizon plans ahead; nil = decisions look at now. With it Order says which waiting
+	// jobs a plan looks at, and Blocking and Preemption are skip and none.
+	Horizon *Horizon
 	// Limit caps what one team may hold at once.
 	Limit Limit
 	// Interval is the grid on which time-dependent order terms are computed

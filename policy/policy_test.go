@@ -113,7 +113,7 @@ func TestBadFiles(t *testing.T) {
 }
 
 func TestShippedPolicies(t *testing.T) {
-	want := []string{"conservative", "contract", "contract-no-dates", "easy", "easy-per-event", "f1", "fifo", "fifo-consolidate", "fifo-skip", "las", "legacy-priority", "multifactor",
+	want := []string{"conservative", "contract", "contract-no-dates", "easy", "easy-per-event", "f1", "fifo", "fifo-consolidate", "fifo-skip", "horizon", "las", "legacy-priority", "multifactor",
 		"place-best-fit", "place-clustering", "place-contiguous", "place-dot-product", "place-fgd", "place-packing", "place-random",
 		"place-topology", "priority", "sjf", "sjf-consolidate", "sjf-skip", "srsf", "srtf", "unicep", "wfp3"}
 	if diff := cmp.Diff(want, Names()); diff != "" {

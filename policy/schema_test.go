@@ -19,7 +19,7 @@ func TestSchemaSaysWhatTheCodeReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	for def, shape := range map[string]any{"": file{}, "termMap": fileTerm{}, "weights": fileWeights{}, "placementMap": filePlacement{},
-		"preemptionMap": filePreemption{}, "estimatesMap": fileEstimates{}, "spare": fileLabel{}, "limit": fileLimit{}, "sharing": fileSharing{},
+		"preemptionMap": filePreemption{}, "estimatesMap": fileEstimates{}, "spare": fileLabel{}, "limit": fileLimit{}, "sharing": fileSharing{}, "horizon": fileHorizon{},
 		"minRuntime": fileMinRuntime{}, "grace": fileGrace{}, "overKillMap": fileOverKill{}, "evictionsMap": fileEvictions{},
 		"reservationsMap": fileReservations{}, "debugMap": fileDebug{}, "charges": fileCharges{}, "sessions": fileSessions{}} {
 		want := yamlx.Keys(shape)

@@ -39,6 +39,10 @@ func (p *Policy) YAML() []byte {
 		b.WriteString("sharing:\n")
 		p.Sharing.yaml(&b)
 	}
+	if p.Horizon != nil {
+		b.WriteString("horizon:\n")
+		p.Horizon.yaml(&b)
+	}
 	if p.onGrid() {
 		line("interval", span(p.Interval))
 	}

@@ -159,10 +159,20 @@ func (c *checker) protected(j *horizon.Job, stretches []horizon.Stretch) {
 }
 
 func (c *checker) stretch(j *horizon.Job, s horizon.Stretch) {
-	size := j.GPUs
+	asked := j.GPUs
+	if j.Slots > asked {
+		asked = j.Slots
+	}
+	size := asked
 	if !c.q.Reading.AnySize {
-		for size = 1; size < j.GPUs; size *= 2 {
+		for size = 1; size < asked; size *= 2 {
 		}
+	}
+	step := 1
+	if j.Align > 0 {
+		step = j.Align
+	} else if !c.q.Reading.Unaligned && size&(size-1) == 0 {
+		step = size
 	}
 	if s.Size != size {
 		c.say(3, j.ID, "holds %d GPUs; its block is of %d", s.Size, size)
@@ -176,8 +186,8 @@ func (c *checker) stretch(j *horizon.Job, s horizon.Stretch) {
 		c.say(2, j.ID, "starts in step %d; it may from step %d on, inside the horizon", s.Start, j.Release)
 	}
 	exempt := inherited && j.Running.Foreign
-	if !exempt && !c.q.Reading.Unaligned && size&(size-1) == 0 && s.Offset%size != 0 {
-		c.say(3, j.ID, "has a block of %d from GPU %d; it would begin at a multiple of %d", size, s.Offset, size)
+	if !exempt && s.Offset%step != 0 {
+		c.say(3, j.ID, "has a block of %d from GPU %d; it would begin at a multiple of %d", size, s.Offset, step)
 	}
 	if !exempt && j.Types != 0 && len(c.q.Types) > 0 {
 		for g := s.Offset; g < s.Offset+s.Size; g++ {
