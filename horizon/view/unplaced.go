@@ -64,7 +64,8 @@ func Unplaced(p *horizon.Plan) []LeftOut {
 
 func leftOut(p *horizon.Plan, i int, planned, open *rooms) LeftOut {
 	q, j := p.Problem, &p.Problem.Jobs[i]
-	out := LeftOut{Job: i, Size: q.Reading.BlockSize(j.GPUs), Need: j.Steps}
+	out := LeftOut{Job: i, Need: j.Steps}
+	out.Size, _ = q.Reading.Block(j)
 	if j.MinSteps > 0 {
 		out.Need = min(j.Steps, j.MinSteps)
 	}
@@ -77,7 +78,7 @@ func leftOut(p *horizon.Plan, i int, planned, open *rooms) LeftOut {
 		out.Why = NoBlock
 	case !planned.fits(j, &out):
 		out.Why = NoRoom
-		for t, n := range planned.of(j, out.Size) {
+		for t, n := range planned.of(j) {
 			if t >= j.Release && n > out.Longest {
 				out.Longest, out.Since = n, t
 			}
@@ -98,14 +99,14 @@ type rooms struct {
 }
 
 type roomKey struct {
-	size  int
-	types uint64
+	size, align int
+	types       uint64
 }
 
 // fits tells whether a job finds a block that is idle for as long as it needs, or to
 // the end of the horizon where it may run past it.
 func (r *rooms) fits(j *horizon.Job, out *LeftOut) bool {
-	for t, n := range r.of(j, out.Size) {
+	for t, n := range r.of(j) {
 		need := out.Need
 		if !r.q.Reading.Complete {
 			need = min(need, r.q.Steps-t)
@@ -117,20 +118,17 @@ func (r *rooms) fits(j *horizon.Job, out *LeftOut) bool {
 	return false
 }
 
-// of returns for each step how many steps from there on a block of the size, the best
+// of returns for each step how many steps from there on a block for the job, the best
 // one, stays idle.
-func (r *rooms) of(j *horizon.Job, size int) []int {
-	key := roomKey{size, j.Types}
+func (r *rooms) of(j *horizon.Job) []int {
+	size, align := r.q.Reading.Block(j)
+	key := roomKey{size, align, j.Types}
 	if list, ok := r.known[key]; ok {
 		return list
 	}
 	q := r.q
 	list := make([]int, q.Steps)
 	length := make([]int, q.GPUs) // for each first slot of a block
-	stride := 1
-	if !q.Reading.Unaligned && size&(size-1) == 0 {
-		stride = size
-	}
 	usable := make([]bool, q.GPUs)
 	for t := q.Steps - 1; t >= 0; t-- {
 		for g := range usable {
@@ -145,7 +143,7 @@ func (r *rooms) of(j *horizon.Job, size int) []int {
 			default:
 				run++
 			}
-			if g%stride != 0 || run < size {
+			if g%align != 0 || run < size {
 				length[g] = 0
 				continue
 			}

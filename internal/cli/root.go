@@ -91,7 +91,7 @@ Without any input, "escala compare" replays a real trace that it carries.`,
 	root.PersistentFlags().Var(newChoice(&s.color, "auto", "always", "never"), "color", "when to use colour: auto, always, never")
 	_ = root.RegisterFlagCompletionFunc("color", words("auto", "always", "never"))
 	root.AddGroup(&cobra.Group{ID: groupRun, Title: "Run:"}, &cobra.Group{ID: groupInputs, Title: "Policies and workloads:"})
-	root.AddCommand(compareCommand(s), simulateCommand(s), replayCommand(s), explainCommand(s), policyCommand(s), budgetCommand(s), workloadCommand(s), versionCommand(s))
+	root.AddCommand(compareCommand(s), simulateCommand(s), replayCommand(s), explainCommand(s), planCommand(s), policyCommand(s), budgetCommand(s), workloadCommand(s), versionCommand(s))
 	return root
 }
 
