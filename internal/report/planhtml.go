@@ -40,7 +40,7 @@ func WritePlanHTML(w io.Writer, r *PlanReport) error {
 	for _, i := range l.order {
 		seen[jobFamily(r.Problem.Jobs[i].Kind)] = true
 	}
-	for f, name := range []string{"job", "training", "batch inference", "quantization"} {
+	for f, name := range []string{"jobs of no kind", "training", "batch inference", "quantization"} {
 		if seen[f] {
 			v.Kinds = append(v.Kinds, planKind{f, name})
 		}

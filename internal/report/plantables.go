@@ -12,7 +12,7 @@ import (
 // placement is where and when a job runs in one plan.
 type placement struct {
 	start, end, where string
-	placed            bool
+	placed, late      bool
 }
 
 // placements finds the place of each job.
@@ -32,6 +32,7 @@ func placements(p *Planned) []placement {
 			x.where += ", " + slots(s.Offset, s.Size)
 		}
 		x.end = c.at(s.End())
+		x.late = q.Jobs[s.Job].Deadline > 0 && s.End() > q.Jobs[s.Job].Deadline
 	}
 	return out
 }
@@ -81,6 +82,9 @@ func (r *PlanReport) jobsTable(l *planLabels, labels bool) *textTable {
 			due := "-"
 			if j.Deadline > 0 {
 				due = planClock{q}.at(j.Deadline)
+				if x.late {
+					due += ", late"
+				}
 			}
 			row = append(row, due)
 		}
@@ -121,7 +125,7 @@ func leftOutTable(p *Planned) *textTable {
 func coverageTable(p *Planned) *textTable {
 	q := p.Plan.Problem
 	c := planClock{q}
-	t := &textTable{Head: []string{"Application", "Risk", "From", "To", "Steps", "GPU-steps short", ""}}
+	t := &textTable{Head: []string{"Application", "Risk", "From", "To", "Steps", "GPU-steps short", "Worst"}}
 	for i := range p.Coverage {
 		a := &p.Coverage[i]
 		for k := range a.Risks {
@@ -130,7 +134,7 @@ func coverageTable(p *Planned) *textTable {
 			if r.Kind == view.Short {
 				kind = "SHORT"
 			}
-			t.Rows = append(t.Rows, []string{visible(q.Apps[a.App].ID), kind, c.at(r.From), c.at(r.To), strconv.Itoa(r.To - r.From), dash(r.Short), riskText(q, a, r)})
+			t.Rows = append(t.Rows, []string{visible(q.Apps[a.App].ID), kind, c.at(r.From), c.at(r.To), strconv.Itoa(r.To - r.From), dash(r.Short), worstText(q, a, r)})
 		}
 	}
 	return t

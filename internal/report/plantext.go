@@ -163,6 +163,9 @@ func (t *planWriter) coverage(p *Planned) {
 		t.line("None: in every step more is held or could be had than is wanted.")
 		return
 	}
+	for _, line := range t.wrap("short: less is held than wanted.  no margin: just what is wanted, and nothing idle that the swap cap would let it grow into.", 0) {
+		t.line(t.style("2", line))
+	}
 	t.columns(tab, planRisks, nil)
 }
 

@@ -88,10 +88,10 @@ func whyLeftOut(q *horizon.Problem, u *view.LeftOut) string {
 	return "there is room, but the planner left it out"
 }
 
-// riskText says what is at risk.
-func riskText(q *horizon.Problem, a *view.App, r *view.Risk) string {
-	if r.Kind == view.NoMargin {
-		return "just met, nothing idle to grow into"
+// worstText says how bad a shortfall gets, "" of other risks.
+func worstText(q *horizon.Problem, a *view.App, r *view.Risk) string {
+	if r.Kind != view.Short {
+		return ""
 	}
 	worst := r.From
 	for t := r.From; t < r.To; t++ {
@@ -101,7 +101,7 @@ func riskText(q *horizon.Problem, a *view.App, r *view.Risk) string {
 	}
 	text := fmt.Sprintf("holds %d of %d", a.Held[worst], a.Demand[worst])
 	if r.To-r.From > 1 {
-		text += " at worst, at " + planClock{q}.at(worst)
+		text += " at " + planClock{q}.at(worst)
 	}
 	return text
 }
