@@ -71,6 +71,8 @@ func (e *Engine) Commit(a *fact.Action) error {
 			e.sharing.undate(e, a.Job)
 		}
 		return nil
+	case fact.Resize:
+		return e.commitResize(a, j)
 	case fact.Uncharge:
 		if e.sharing == nil {
 			return fmt.Errorf("uncharge of job %d, but the policy charges nobody", a.Job)

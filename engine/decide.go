@@ -27,6 +27,7 @@ type decision struct {
 	actions []fact.Action
 	arena   []cluster.Grant
 	undo    []undo
+	given   []undo // tentatively given back
 	heap    []int32
 	heads   []int32 // by pool, see candidates
 	touched []int32
@@ -73,14 +74,16 @@ func (e *Engine) Decide(now workload.Time) Decision {
 	}
 	e.stopCancelled(d)
 	e.serveClaims(d)
-	if e.sharing != nil {
+	switch {
+	case e.sharing != nil:
 		e.sharing.decide(e, d)
-	} else if len(e.active) > 0 {
-		if e.plans {
-			e.planAhead(d)
-		} else {
-			e.pass(d)
-		}
+	case e.ahead != nil:
+		e.ahead.decide(e, d)
+	case len(e.active) == 0:
+	case e.plans:
+		e.planAhead(d)
+	default:
+		e.pass(d)
 	}
 	e.rollback(d)
 	// Until its actions are committed, the next call must come to the same ones.
@@ -139,7 +142,7 @@ func (e *Engine) advance(now workload.Time) {
 
 func (d *decision) reset(now workload.Time, pools int) {
 	d.now, d.passed, d.wake, d.nBarred, d.again = now, none, workload.Never, 0, false
-	d.actions, d.arena, d.undo, d.heap = d.actions[:0], d.arena[:0], d.undo[:0], d.heap[:0]
+	d.actions, d.arena, d.undo, d.given, d.heap = d.actions[:0], d.arena[:0], d.undo[:0], d.given[:0], d.heap[:0]
 	d.touched, d.leaving, d.tentative = d.touched[:0], d.leaving[:0], d.tentative[:0]
 	d.tentativeDates = 0
 	if d.barred == nil {
@@ -152,6 +155,11 @@ func (d *decision) reset(now workload.Time, pools int) {
 
 // rollback undoes everything tentative.
 func (e *Engine) rollback(d *decision) {
+	defer func() { // what was given up in this decision was in use before all else
+		for _, g := range d.given {
+			e.frees[g.pool].Take(d.arena[g.from:g.to])
+		}
+	}()
 	for i := len(d.undo) - 1; i >= 0; i-- {
 		u := &d.undo[i]
 		if e.layout.Counted() {

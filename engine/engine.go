@@ -61,10 +61,13 @@ type Engine struct {
 	nDown     int
 	empty     []*cluster.Free
 	grantPool [][]cluster.Grant
-	// sharing is nil unless the policy shares by budgets.
+	// sharing is nil unless the policy shares by budgets, ahead unless it plans the horizon.
 	sharing *sharing
-	plan    profile
-	easy    reservations
+	ahead   *ahead
+	// services are the real-time applications, by job.
+	services []*service
+	plan     profile
+	easy     reservations
 	// promised lists the waiting jobs that have a date.
 	promised   []int32
 	scratch    []*cluster.Free
@@ -107,8 +110,8 @@ func New(spec *cluster.Spec, pol *policy.Policy, d Defaults) (*Engine, error) {
 		(e.order.terms[0].Kind == policy.ByRemaining || e.order.terms[0].Kind == policy.ByRemainingArea) && !e.order.terms[0].Descending
 	// One date a pool is made anew at each decision; several have to be kept apart over time.
 	e.plans = pol.Blocking == policy.Conservative || pol.Blocking == policy.EASY && pol.Depth > 1
-	e.predicts = reserves || e.bySize
-	e.tracks = reserves || pol.Preemption.By != policy.PreemptNone || e.order.needsRunning || pol.Sharing != nil
+	e.predicts = reserves || e.bySize || pol.Horizon != nil
+	e.tracks = reserves || pol.Horizon != nil || pol.Preemption.By != policy.PreemptNone || e.order.needsRunning || pol.Sharing != nil
 	e.q.terms = e.order.static
 	e.frees = make([]*cluster.Free, len(l.Pools))
 	e.pools = make([]poolState, len(l.Pools))
@@ -121,6 +124,11 @@ func New(spec *cluster.Spec, pol *policy.Policy, d Defaults) (*Engine, error) {
 	e.limit.init(pol, e.gauge.installed)
 	if pol.Sharing != nil {
 		e.sharing = newSharing(e, pol.Sharing)
+	}
+	if pol.Horizon != nil {
+		if e.ahead, err = newAhead(l); err != nil {
+			return nil, fmt.Errorf("policy %s: %w", pol.Name, err)
+		}
 	}
 	return e, nil
 }
@@ -180,6 +188,8 @@ func (e *Engine) Apply(f *fact.Fact) error {
 		return e.nodeChanged(f)
 	case fact.BudgetsChanged:
 		return e.budgetsChanged(f)
+	case fact.DemandChanged:
+		return e.demandChanged(f)
 	case fact.SessionIdle, fact.SessionActive:
 		return e.sessionChanged(f)
 	}
@@ -218,6 +228,9 @@ func (e *Engine) submit(f *fact.Fact) error {
 	}
 	if e.sharing != nil {
 		e.sharing.submitted(n, j.spec)
+	}
+	if j.spec.Service != nil {
+		e.addService(n)
 	}
 	if len(j.spec.After) > 0 || e.deps.ids != nil {
 		if e.await(n) {

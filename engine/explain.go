@@ -37,6 +37,11 @@ func (e *Engine) Why(n int32) (r fact.Reason, ok bool) {
 	if j.dated {
 		return fact.Reason{Code: fact.Promised, For: none, Until: j.promised}, true
 	}
+	if e.ahead != nil {
+		if r, ok := e.ahead.why(n); ok {
+			return r, true
+		}
+	}
 	switch c.reason.Code {
 	case fact.NotFreeable, fact.NoVictims, fact.CrossTeamOff, fact.WouldDelay, fact.Protected, fact.GuardOff, fact.RateLimited, fact.OverKill,
 		fact.ReservedFor, fact.DebugNodes, fact.BudgetShort, fact.NoAccount:

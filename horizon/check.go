@@ -159,8 +159,8 @@ func (p *Problem) checkApp(a *App, holder map[int]string) error {
 		}
 	}
 	switch {
-	case a.SwapCap < 0:
-		return fmt.Errorf("swap cap: %d is negative", a.SwapCap)
+	case a.SwapCap < 0 || a.Used < 0:
+		return fmt.Errorf("swap cap: %d, used up %d; neither can be negative", a.SwapCap, a.Used)
 	case a.Penalty < 0 || a.Penalty > maxWorth:
 		return fmt.Errorf("penalty: %d; it lies between 0 and %d", a.Penalty, maxWorth)
 	}
@@ -173,7 +173,7 @@ func (p *Problem) checkApp(a *App, holder map[int]string) error {
 		}
 		holder[g] = a.ID
 	}
-	if profile(a.Min, a.Demand, a.Max, a.SwapCap, len(a.Current)) == nil {
+	if a.profile() == nil {
 		return fmt.Errorf("no number of GPUs keeps between min and max when at most %d change in a step, beginning from the %d held now", a.SwapCap, len(a.Current))
 	}
 	return nil

@@ -124,7 +124,7 @@ func (d *decoder) reserve(a int) error {
 				}
 			}
 		}
-		mine.add(g)
+		mine.Add(g)
 		n++
 	}
 	for _, g := range in.p.Apps[a].Current {

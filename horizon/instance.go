@@ -40,7 +40,7 @@ type job struct {
 type app struct {
 	min, demand, max []int
 	target           []int // number of GPUs to hold, per step
-	cap              int
+	cap, used        int   // swaps a step, and of step 0 those used up
 	penalty          int64
 	current          Set
 	may              Set // slots of its types; nil = all
@@ -86,14 +86,14 @@ func (in *instance) compileApps() {
 	in.floor, in.want = make([]int, p.Steps), make([]int, p.Steps)
 	for i := range p.Apps {
 		a := &p.Apps[i]
-		c := app{min: a.Min, demand: a.Demand, max: a.Max, cap: a.SwapCap, penalty: a.Penalty * unit, current: make(Set, in.words)}
+		c := app{min: a.Min, demand: a.Demand, max: a.Max, cap: a.SwapCap, used: min(a.Used, a.SwapCap), penalty: a.Penalty * unit, current: make(Set, in.words)}
 		for _, g := range a.Current {
-			c.current.add(g)
+			c.current.Add(g)
 		}
 		if a.Types != 0 {
 			c.may = in.ofTypes(a.Types)
 		}
-		c.target = profile(a.Min, a.Demand, a.Max, a.SwapCap, len(a.Current))
+		c.target = a.profile()
 		for t := range p.Steps {
 			in.floor[t] += a.Min[t]
 			in.want[t] += max(min(c.target[t], a.Demand[t]), a.Min[t])
@@ -106,7 +106,7 @@ func (in *instance) ofTypes(types uint64) Set {
 	s := make(Set, in.words)
 	for g, t := range in.p.Types {
 		if types>>t&1 == 1 {
-			s.add(g)
+			s.Add(g)
 		}
 	}
 	return s
@@ -186,4 +186,12 @@ func (in *instance) raw(j *job, s, n int) int64 {
 		return 0
 	}
 	return j.value * (in.cum[min(s+n, in.steps)] - in.cum[s])
+}
+
+// swaps is how many GPUs an application may change at step t.
+func (a *app) swaps(t int) int {
+	if t == 0 {
+		return a.cap - a.used
+	}
+	return a.cap
 }

@@ -71,7 +71,7 @@ func (d *decoder) layoutGroup(order []int32, tastes []uint8) (int64, bool) {
 		for _, a := range order {
 			st, c := &d.state[a], &in.apps[a]
 			d.grow(st, c, t, tastes[a])
-			if st.n < c.min[t] || st.n > c.max[t] {
+			if st.n < max(c.min[t], st.low) || st.n > c.max[t] {
 				return 0, false
 			}
 			cost += int64(max(0, c.demand[t]-st.n)) * c.penalty
@@ -86,11 +86,12 @@ type holding struct {
 	held   Set
 	n      int
 	budget int // swaps left in this step
+	low    int // fewest GPUs that it may end the step with for its swaps
 }
 
 // keep begins a step: what is taken from the application has to go.
 func (h *holding) keep(a *app, row Set, t int, countSwaps bool) bool {
-	before := h.n
+	before, swaps := h.n, a.swaps(t)
 	for i := range h.held {
 		lost := bits.OnesCount64(h.held[i] &^ row[i])
 		h.n -= lost
@@ -98,19 +99,17 @@ func (h *holding) keep(a *app, row Set, t int, countSwaps bool) bool {
 	}
 	if countSwaps {
 		// Only the number matters: what went may come back elsewhere.
-		h.budget = a.cap
-		if want := before - a.cap; h.n < want {
-			h.budget += before - h.n
-		}
+		h.low, h.budget = before-swaps, swaps+before-h.n
 		return true
 	}
-	h.budget = a.cap - (before - h.n)
+	h.low = 0
+	h.budget = swaps - (before - h.n)
 	return h.budget >= 0
 }
 
 // shrink gives up what is more than the target.
 func (d *decoder) shrink(h *holding, a *app, t int, like uint8) {
-	for h.n > a.target[t] && h.budget > 0 {
+	for h.n > a.target[t] && h.n > h.low && h.budget > 0 {
 		h.held.remove(d.soonest(h.held, t, like))
 		h.n--
 		h.budget--
@@ -134,7 +133,7 @@ func (d *decoder) grow(h *holding, a *app, t int, like uint8) {
 		}
 		g := d.soonest(h.held, t, like)
 		h.held.remove(g)
-		d.spare.add(g)
+		d.spare.Add(g)
 		h.n--
 		h.budget--
 	}
@@ -145,7 +144,7 @@ func (d *decoder) takeOne(h *holding, a *app, t int, like uint8) bool {
 	if g < 0 {
 		return false
 	}
-	h.held.add(g)
+	h.held.Add(g)
 	d.spare.remove(g)
 	h.n++
 	h.budget--

@@ -4,7 +4,7 @@ package horizon
 func NewSet(gpus int, slots ...int) Set {
 	s := make(Set, (gpus+63)/64)
 	for _, g := range slots {
-		s.add(g)
+		s.Add(g)
 	}
 	return s
 }

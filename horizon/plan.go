@@ -101,7 +101,7 @@ func (p *Plan) Score() Score {
 		app := &q.Apps[a]
 		before := make(Set, (q.GPUs+63)/64)
 		for _, g := range app.Current {
-			before.add(g)
+			before.Add(g)
 		}
 		for t := range q.Steps {
 			held := p.Held[a][t]

@@ -91,6 +91,8 @@ type App struct {
 	Min, Demand, Max []int
 	// SwapCap is how many GPUs may change between two steps; step 0 is compared with Current.
 	SwapCap int
+	// Used are swaps of step 0 that are used up already: step 0 may change SwapCap - Used.
+	Used int
 	// Penalty is the cost of one GPU-step below the demand, not decayed.
 	Penalty int64
 	// Current are the slots held before step 0.

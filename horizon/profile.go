@@ -1,10 +1,11 @@
 package horizon
 
-// profile chooses how many GPUs a real-time application holds in each step: within
-// [lo, hi], changing by at most swapCap a step from the number held now, with the least
-// shortfall against want, then the fewest GPU-steps. It returns nil if no number is
-// legal. O(steps x range x swapCap).
-func profile(lo, want, hi []int, swapCap, now int) []int {
+// profile chooses how many GPUs the application holds in each step: within its minimum and
+// maximum, changing by as many as it may from the number held now, with the least
+// shortfall, then the fewest GPU-steps. It returns nil if no number is legal.
+// O(steps x range x swaps).
+func (a *App) profile() []int {
+	lo, want, hi, swapCap, now := a.Min, a.Demand, a.Max, a.SwapCap, len(a.Current)
 	top := now
 	for _, h := range hi {
 		top = max(top, h)
@@ -32,8 +33,12 @@ func profile(lo, want, hi []int, swapCap, now int) []int {
 	}
 	path := make([]int, steps)
 	for t := range path {
+		swaps := swapCap
+		if t == 0 {
+			swaps -= min(a.Used, swapCap)
+		}
 		best, at := none, -1
-		for n := max(0, now-swapCap); n <= min(top, now+swapCap); n++ {
+		for n := max(0, now-swaps); n <= min(top, now+swaps); n++ {
 			if c := cost[t*(top+1)+n]; c < best {
 				best, at = c, n
 			}

@@ -126,7 +126,7 @@ func (in *instance) clearable(blocks Set, size, t int) {
 	for a := range in.apps {
 		c := &in.apps[a]
 		held := in.p.Apps[a].Current
-		swaps := (t + 1) * c.cap
+		swaps := (t+1)*c.cap - c.used
 		if swaps >= 2*len(held) {
 			continue
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"math/bits"
-	"math/rand/v2"
 	"slices"
 )
 
@@ -73,7 +72,7 @@ func NewSearch(p *Problem, seed uint64) (*Search, error) {
 		return nil, err
 	}
 	in := compile(p)
-	s := &Search{in: in, d: newDecoder(in), rng: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), bestValue: -1 << 62, length: firstRound}
+	s := &Search{in: in, d: newDecoder(in), rng: chance(seed), bestValue: -1 << 62, length: firstRound}
 	s.guesses = in.guesses()
 	for s.bestValue == -1<<62 {
 		if len(s.guesses) == 0 {
@@ -136,10 +135,15 @@ func (s *Search) Suggest(order []int) {
 // Work is the number of decodes made.
 func (s *Search) Work() int { return s.work }
 
-// Result is the best plan so far, without a bound.
-func (s *Search) Result() *Result {
+// Plan is the best so far.
+func (s *Search) Plan() *Plan {
 	s.d.decode(&s.best)
-	plan := s.d.plan()
+	return s.d.plan()
+}
+
+// Result is the best plan so far and its score, without a bound.
+func (s *Search) Result() *Result {
+	plan := s.Plan()
 	return &Result{Plan: plan, Score: plan.Score(), Work: s.work, Solver: "search"}
 }
 
@@ -148,7 +152,7 @@ func (s *Search) Result() *Result {
 type Search struct {
 	in        *instance
 	d         *decoder
-	rng       *rand.Rand
+	rng       chance
 	cur, cand genome
 	best      genome
 	curValue  int64
@@ -273,7 +277,7 @@ func (s *Search) slack(temp int64) int64 {
 		return 0
 	}
 	// -ln u = ln 2 x (leading zeros + what the next bits say), linear between powers of two.
-	u := s.rng.Uint64() | 1
+	u := s.rng.next() | 1
 	z := bits.LeadingZeros64(u)
 	frac := 256 - int64(u<<z>>55&255)
 	x := int64(z)<<8 + frac // in 1/256 of ln 2
@@ -284,39 +288,39 @@ func (s *Search) mutate(g *genome) {
 	in := s.in
 	n := len(g.order)
 	for {
-		switch r := s.rng.IntN(16); {
+		switch r := s.rng.below(16); {
 		case r < 5: // swap two
-			i, j := s.rng.IntN(n), s.rng.IntN(n)
+			i, j := s.rng.below(n), s.rng.below(n)
 			g.order[i], g.order[j] = g.order[j], g.order[i]
 		case r < 9: // move one
-			move(g.order, s.rng.IntN(n), s.rng.IntN(n))
+			move(g.order, s.rng.below(n), s.rng.below(n))
 		case r < 11: // neighbours
 			if n > 1 {
-				i := s.rng.IntN(n - 1)
+				i := s.rng.below(n - 1)
 				g.order[i], g.order[i+1] = g.order[i+1], g.order[i]
 			}
 		case r < 13:
-			g.where[g.order[s.rng.IntN(n)]] = uint8(s.rng.IntN(wheres))
+			g.where[g.order[s.rng.below(n)]] = uint8(s.rng.below(wheres))
 		case r < 15:
 			if len(in.apps) == 0 {
 				continue
 			}
-			g.push[g.order[s.rng.IntN(n)]] = uint8(s.rng.IntN(pushes))
+			g.push[g.order[s.rng.below(n)]] = uint8(s.rng.below(pushes))
 		default:
 			if len(in.apps) == 0 {
 				continue
 			}
-			a := s.rng.IntN(len(in.apps))
-			if r := s.rng.IntN(6); r == 0 {
+			a := s.rng.below(len(in.apps))
+			if r := s.rng.below(6); r == 0 {
 				g.solo = !g.solo
 			} else if r < 3 {
-				b := s.rng.IntN(len(in.apps))
+				b := s.rng.below(len(in.apps))
 				g.apps[a], g.apps[b] = g.apps[b], g.apps[a]
 			} else {
-				g.tastes[a] = uint8(s.rng.IntN(taste))
+				g.tastes[a] = uint8(s.rng.below(taste))
 			}
 		}
-		if s.rng.IntN(3) != 0 {
+		if s.rng.below(3) != 0 {
 			return
 		}
 	}

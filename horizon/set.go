@@ -28,7 +28,8 @@ func (s Set) Slots() []int {
 	return list
 }
 
-func (s Set) add(slot int)    { s[slot>>6] |= 1 << (slot & 63) }
+// Add puts a slot into the set.
+func (s Set) Add(slot int)    { s[slot>>6] |= 1 << (slot & 63) }
 func (s Set) remove(slot int) { s[slot>>6] &^= 1 << (slot & 63) }
 
 // fillRange adds slots [first, first+n).

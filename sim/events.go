@@ -26,7 +26,9 @@ const (
 	idle
 	active
 	closed // a parked session whose owner does not come back
+	demand // of a real-time application
 	cancel
+	retire // a real-time application is taken down
 )
 
 func (a event) less(b event) bool {

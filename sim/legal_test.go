@@ -76,6 +76,10 @@ func (l *legal) move(a *fact.Action, sign int32) {
 }
 
 func (l *legal) Action(a *fact.Action) {
+	if a.Do == fact.Resize {
+		l.resize(a)
+		return
+	}
 	if a.Do != fact.Start {
 		return
 	}
@@ -113,6 +117,34 @@ func (l *legal) Action(a *fact.Action) {
 	}
 	own := *a
 	own.Place = append([]cluster.Grant(nil), a.Place...)
+	l.on[a.Job] = &own
+	l.move(&own, 1)
+}
+
+// resize: a real-time application that runs, on GPUs of its kind, in one pool.
+func (l *legal) resize(a *fact.Action) {
+	j := &l.work.Jobs[a.Job]
+	was := l.on[a.Job]
+	if was == nil || j.Service == nil {
+		l.t.Fatalf("at %d: %s is resized, and is no application that runs", a.At, j.ID)
+	}
+	had := map[int32]bool{}
+	for _, g := range was.Place {
+		had[g.Node] = true
+	}
+	gpus := int32(0)
+	for _, g := range a.Place {
+		gpus += g.Count
+		if n := &l.spec.Nodes[g.Node]; !j.Need.AllowsType(n.GPUType) || l.down[g.Node] && !had[g.Node] {
+			l.t.Fatalf("at %d: %s grows onto node %s, where it may not be", a.At, j.ID, n.Name)
+		}
+	}
+	if gpus != a.Count || a.Milli != int64(gpus)*1000 {
+		l.t.Fatalf("at %d: %s is resized to %d GPUs on %d", a.At, j.ID, a.Count, gpus)
+	}
+	own := *a
+	own.Place = append([]cluster.Grant(nil), a.Place...)
+	l.move(was, -1)
 	l.on[a.Job] = &own
 	l.move(&own, 1)
 }

@@ -23,6 +23,8 @@ type Options struct {
 	Until workload.Time
 	// Faults draws node failures.
 	Faults Faults
+	// Forecast says how wrong the declared demand of real-time applications is.
+	Forecast Forecast
 	// Observers see every fact, action and instant, in order.
 	Observers []Observer
 	// Probe, if set, may look at the engine after each instant; it must not change it.

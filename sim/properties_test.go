@@ -67,8 +67,31 @@ func drawWorkload(t *rapid.T, spec *cluster.Spec, rich bool) *workload.Workload 
 		}
 		w.Jobs, w.Actual = append(w.Jobs, j), append(w.Actual, a)
 	}
+	if rich && spec.Count == 0 && rapid.IntRange(0, 2).Draw(t, "services") == 0 {
+		drawServices(t, w)
+	}
 	w.Sort()
 	return w
+}
+
+// drawServices adds real-time applications.
+func drawServices(t *rapid.T, w *workload.Workload) {
+	for i := range rapid.IntRange(1, 2).Draw(t, "how many") {
+		life := workload.Span(rapid.IntRange(1, 100).Draw(t, "life")) * 1000
+		s := &workload.Service{Demand: workload.Curve{Step: 7000, Values: rapid.SliceOfN(rapid.Int32Range(0, 4), 1, 8).Draw(t, "demand"), Repeat: rapid.Bool().Draw(t, "repeat")}}
+		if s.Demand.Peak() == 0 {
+			s.Demand.Values[0] = 1
+		}
+		if rapid.Bool().Draw(t, "capped") {
+			s.Swaps, s.SwapEvery = int32(rapid.IntRange(1, 3).Draw(t, "swaps")), 10_000
+		}
+		if rapid.Bool().Draw(t, "floor") {
+			s.Min = workload.Curve{Step: 1000, Values: []int32{1}}
+		}
+		j := workload.Job{ID: "s" + strconv.Itoa(i), Kind: workload.KindRealtime, Team: "x", Submit: workload.Time(rapid.IntRange(0, 60).Draw(t, "from")) * 1000,
+			Need: workload.Need{Tasks: s.Demand.Peak(), GPUs: 1}, Estimate: life, Service: s}
+		w.Jobs, w.Actual = append(w.Jobs, j), append(w.Actual, workload.Actual{Duration: life, Start: workload.Unknown, End: workload.Unknown})
+	}
 }
 
 func drawRich(t *rapid.T, j *workload.Job, i int, spec *cluster.Spec) {
@@ -169,7 +192,7 @@ func TestEveryRunIsLegal(t *testing.T) {
 			switch j := &res.Jobs[i]; j.State {
 			case sim.Ended:
 				want := x.work.Actual[i].Duration
-				if need := &x.work.Jobs[i].Need; need.MaxTasks == 0 && j.Ran != want {
+				if need := &x.work.Jobs[i].Need; need.MaxTasks == 0 && x.work.Jobs[i].Service == nil && j.Ran != want {
 					rt.Fatalf("%s: job %d ran %d of %d", p.Name, i, j.Ran, want)
 				}
 			case sim.Refused, sim.NeverReady, sim.Withdrawn:

@@ -87,6 +87,7 @@ func newRun(o *Options) (*run, error) {
 	eng.Expect(n)
 	r := &run{o: o, jobs: o.Workload.Jobs, actual: o.Workload.Actual, eng: eng, fill: fill, wake: workload.Never,
 		state: make([]jobState, n), res: &Result{Jobs: make([]JobResult, n), Estimates: make([]workload.Span, n)}}
+	r.misforecast()
 	for i := range r.res.Jobs {
 		r.res.Jobs[i].FirstStart, r.res.Jobs[i].Finish = workload.Unknown, workload.Unknown
 		r.res.Jobs[i].State = Unstarted
@@ -341,7 +342,10 @@ func (r *run) submit(n int32) error {
 		r.events.push(event{at: r.now + c, kind: cancel, subject: n})
 	}
 	r.fact = fact.Fact{Kind: fact.JobSubmitted, At: r.now, Job: n, Node: -1, Submitted: &r.jobs[n], Estimate: est}
-	return r.tell(&r.fact)
+	if err := r.tell(&r.fact); err != nil || r.jobs[n].Service == nil {
+		return err
+	}
+	return r.serviceBegins(n)
 }
 
 // act carries out an action.
@@ -375,6 +379,8 @@ func (r *run) act(a *fact.Action) error {
 		}
 		r.again = true
 		return r.stop(a.Job, s.cause)
+	case fact.Resize:
+		r.resize(a)
 	case fact.Refuse:
 		j := &r.res.Jobs[a.Job]
 		if j.State != Unstarted {
@@ -429,6 +435,12 @@ func (r *run) serve(x event) error {
 			r.fact = fact.Fact{Kind: fact.JobCancelled, At: r.now, Job: n, Node: -1}
 			return r.tell(&r.fact)
 		}
+	case demand:
+		if s, st := &r.state[n], r.res.Jobs[n].State; s.on || s.waits && (st == Unstarted || st == Requeued) {
+			return r.demand(n)
+		}
+	case retire:
+		return r.retire(n)
 	case cancel:
 		if s := &r.state[n]; s.waits && s.attempt == 0 && r.res.Jobs[n].State == Unstarted {
 			s.waits = false

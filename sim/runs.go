@@ -52,6 +52,9 @@ func (r *run) confirm(n int32) error {
 	if j.Limit > 0 {
 		wall = min(wall, j.Limit)
 	}
+	if j.Service != nil { // it runs until it is taken down
+		wall = max(0, r.serviceEnd(n)-r.now)
+	}
 	r.events.push(event{at: r.now + wall, kind: finish, subject: n, attempt: s.attempt})
 	if a := &r.actual[n]; a.IdleAfter > s.kept {
 		r.events.push(event{at: r.now + r.restart(n) + s.wall(j, a.IdleAfter-s.kept), kind: idle, subject: n, attempt: s.attempt})
@@ -74,7 +77,7 @@ func (s *jobState) wall(j *workload.Job, d workload.Span) workload.Span {
 	if s.speed != 1000 {
 		d = (d*1000 + int64(s.speed) - 1) / int64(s.speed)
 	}
-	if s.tasks > 0 && s.tasks != j.Need.Tasks {
+	if s.tasks > 0 && s.tasks != j.Need.Tasks && j.Service == nil {
 		d = (d*int64(j.Need.Tasks) + int64(s.tasks) - 1) / int64(s.tasks)
 	}
 	return d
@@ -84,7 +87,7 @@ func (s *jobState) work(j *workload.Job, d workload.Span) workload.Span {
 	if s.speed != 1000 {
 		d = d * int64(s.speed) / 1000
 	}
-	if s.tasks > 0 && s.tasks != j.Need.Tasks {
+	if s.tasks > 0 && s.tasks != j.Need.Tasks && j.Service == nil {
 		d = d * int64(s.tasks) / int64(j.Need.Tasks)
 	}
 	return d

@@ -234,8 +234,12 @@ func (c *checker) apps() {
 			if len(now) < a.Min[t] || len(now) > a.Max[t] {
 				c.say(2, a.ID, "has %d GPUs in step %d; it may have %d to %d", len(now), t, a.Min[t], a.Max[t])
 			}
-			if n := changes(before, now, c.q.Reading.CountSwaps); n > a.SwapCap {
-				c.say(4, a.ID, "changes %d GPUs at step %d; it may change %d", n, t, a.SwapCap)
+			may := a.SwapCap
+			if t == 0 {
+				may -= a.Used
+			}
+			if n := changes(before, now, c.q.Reading.CountSwaps); n > max(0, may) {
+				c.say(4, a.ID, "changes %d GPUs at step %d; it may change %d", n, t, may)
 			}
 			before = now
 		}

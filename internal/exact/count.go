@@ -86,12 +86,12 @@ func (c *countModel) addApps() {
 			met.between(&c.m, float64(app.Demand[t]), math.Inf(1))
 			var change terms
 			change.add(held[t], 1)
-			before := float64(len(app.Current))
+			before, may := float64(len(app.Current)), max(0, swaps-float64(app.Used))
 			if t > 0 {
-				before = 0
+				before, may = 0, swaps
 				change.add(held[t-1], -1)
 			}
-			change.between(&c.m, before-swaps, before+swaps)
+			change.between(&c.m, before-may, before+may)
 		}
 		c.held, c.short = append(c.held, held), append(c.short, short)
 	}

@@ -132,7 +132,11 @@ func (m *positionModel) addSlots(a int, cells [][]terms) [][]int {
 		held.add(m.held[a][t], -1)
 		held.between(&m.m, 0, 0)
 		if len(swaps.column) > 0 {
-			swaps.atMost(&m.m, float64(app.SwapCap))
+			may := app.SwapCap
+			if t == 0 {
+				may = max(0, may-app.Used)
+			}
+			swaps.atMost(&m.m, float64(may))
 		}
 	}
 	return on

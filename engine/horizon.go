@@ -1,0 +1,255 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/horizon"
+	"github.com/escala-sched/escala/place"
+	"github.com/escala-sched/escala/workload"
+)
+
+// ahead decides by a plan of the next hours: what runs stays where it is, real-time
+// applications follow their demand, waiting jobs go where the plan of all brings most; what
+// the plan has in its first step is done now. Each plan is made from the state alone, so
+// that the same state gives the same plan.
+type ahead struct {
+	row  *row
+	list []int32 // scratch
+	// blocks remembers what classes take.
+	blocks map[*place.Shape]block
+	// when is the planned start of waiting jobs, as of the last plan; end is its horizon.
+	when map[int32]workload.Time
+	end  workload.Time
+}
+
+func newAhead(l *cluster.Layout) (*ahead, error) {
+	if l.Counted() {
+		return nil, errors.New("a plan of the horizon needs to know the nodes, but the cluster is a mere count of GPUs; give it as NODESxGPUS")
+	}
+	return &ahead{row: newRow(l), blocks: map[*place.Shape]block{}}, nil
+}
+
+func (h *ahead) decide(e *Engine, d *decision) {
+	if h.worthwhile(e) {
+		o := h.look(e, d, d.now)
+		if plan := h.plan(e, o); plan != nil {
+			h.follow(e, d, o, plan)
+		}
+	}
+	h.rest(e, d)
+	if len(e.active) > 0 || h.serving(e) {
+		every := e.pol.Horizon.Replan
+		d.wake = min(d.wake, d.now-d.now%every+every)
+	}
+}
+
+// worthwhile tells whether a plan could change anything now: by counting.
+func (h *ahead) worthwhile(e *Engine) bool {
+	if h.serving(e) {
+		return true
+	}
+	for _, ci := range e.active {
+		if c := &e.classes[ci]; h.block(e, c).size > 0 && e.placer.MayFitAny(e.frees, smallest(c.shape)) {
+			return true
+		}
+	}
+	return false
+}
+
+// serving tells whether there is any real-time application.
+func (h *ahead) serving(e *Engine) bool {
+	for _, s := range e.services {
+		if st := e.jobs[s.job].state; st == waiting || st == starting || st == running {
+			return true
+		}
+	}
+	return false
+}
+
+// plan makes the plan. Where the applications cannot keep their rules (a node was lost, more
+// is needed than there is), they are held to none but their demand.
+func (h *ahead) plan(e *Engine, o *outlook) *horizon.Plan {
+	s, err := horizon.NewSearch(&o.p, 0)
+	if err != nil {
+		for i := range o.p.Apps {
+			a := &o.p.Apps[i]
+			a.SwapCap, a.Used = o.p.GPUs, 0
+			for t := range a.Min {
+				a.Min[t], a.Max[t] = 0, o.p.GPUs
+			}
+		}
+		if s, err = horizon.NewSearch(&o.p, 0); err != nil {
+			return nil
+		}
+	}
+	s.Run(int(e.pol.Horizon.Work), nil)
+	return s.Plan()
+}
+
+// follow does what the plan has in its first step: applications give up, then jobs
+// start, then applications take.
+func (h *ahead) follow(e *Engine, d *decision, o *outlook, plan *horizon.Plan) {
+	for i, n := range o.services {
+		if e.jobs[n].state != waiting {
+			h.giveUp(e, d, n, plan.Held[i][0])
+		}
+	}
+	h.end = d.now + int64(o.p.Steps)*o.p.StepLength
+	h.when = map[int32]workload.Time{}
+	for i, ci := range o.classes {
+		if ci != none {
+			h.when[o.jobs[i]] = workload.Never
+		}
+	}
+	for i := range plan.Placed {
+		st := &plan.Placed[i]
+		n, ci := o.jobs[st.Job], o.classes[st.Job]
+		if ci == none {
+			continue
+		}
+		if h.when[n] = d.now + int64(st.Start)*o.p.StepLength; st.Start == 0 {
+			h.start(e, d, ci, n, st)
+		}
+	}
+	for i, n := range o.services {
+		h.take(e, d, n, plan.Held[i][0], o.p.Apps[i].Demand[0])
+	}
+}
+
+// start starts a job on the block that the plan has for it. Where that is not free after
+// all (cores and memory, which the plan does not know, may be missing) or not what the job
+// asks for, anywhere else.
+func (h *ahead) start(e *Engine, d *decision, ci, n int32, st *horizon.Stretch) {
+	c := &e.classes[ci]
+	b := h.block(e, c)
+	nodes, gpus := h.row.split(e.layout, st.Offset, st.Size)
+	pool := e.layout.PoolOf[h.row.node[h.firstReal(st.Offset)]]
+	from := len(d.arena)
+	arena, ok := e.placer.OnBlock(e.frees[pool], b.shape, b.shape.PoolIndex(pool), nodes, gpus, d.arena)
+	d.arena = arena
+	if !ok {
+		e.tryStart(d, ci, n)
+		return
+	}
+	whole := c.shape
+	c.shape = b.shape
+	e.start(d, c, n, pool, from, b.tasks, fact.Reason{Code: fact.Planned, For: none})
+	c.shape = whole
+}
+
+func (h *ahead) firstReal(slot int) int {
+	for h.row.node[slot] < 0 {
+		slot++
+	}
+	return slot
+}
+
+// giveUp lets an application go down to what it keeps of what it has.
+func (h *ahead) giveUp(e *Engine, d *decision, n int32, want horizon.Set) {
+	j := &e.jobs[n]
+	keep, lost := horizon.NewSet(h.row.slots), horizon.NewSet(h.row.slots)
+	for _, s := range h.row.slotsOf(j.grants) {
+		if want.Has(s) {
+			keep.Add(s)
+		} else {
+			lost.Add(s)
+		}
+	}
+	if lost.Len() == 0 {
+		return
+	}
+	from := len(d.arena)
+	d.arena = h.grantsOf(lost, &j.spec.Need, d.arena)
+	d.given = append(d.given, undo{pool: j.pool, from: from, to: len(d.arena)})
+	e.frees[j.pool].Give(d.arena[from:])
+	h.resize(e, d, n, keep, keep.Len(), e.demandNow(n))
+}
+
+// take gives an application what the plan has for it, as far as it is free.
+func (h *ahead) take(e *Engine, d *decision, n int32, want horizon.Set, demand int) {
+	j := &e.jobs[n]
+	if want.Len() == 0 {
+		return
+	}
+	pool := e.layout.PoolOf[h.row.node[want.Slots()[0]]]
+	has := horizon.NewSet(h.row.slots)
+	if j.state != waiting {
+		for _, s := range h.row.slotsOf(j.grants) {
+			has.Add(s)
+		}
+	}
+	gained, all := horizon.NewSet(h.row.slots), horizon.NewSet(h.row.slots)
+	for _, s := range want.Slots() {
+		if has.Has(s) {
+			all.Add(s)
+			continue
+		}
+		if f := e.frees[pool]; f.Mask(e.layout.Local[h.row.node[s]])>>h.row.gpu[s]&1 == 1 {
+			gained.Add(s)
+			all.Add(s)
+		}
+	}
+	if gained.Len() == 0 {
+		return
+	}
+	from := len(d.arena)
+	d.arena = h.grantsOf(gained, &j.spec.Need, d.arena)
+	if f := e.frees[pool]; !available(f, e.layout, d.arena[from:]) {
+		d.arena = d.arena[:from]
+		return
+	}
+	d.undo = append(d.undo, undo{pool: pool, from: from, to: len(d.arena)})
+	e.frees[pool].Take(d.arena[from:])
+	h.resize(e, d, n, all, all.Len(), demand)
+}
+
+// resize writes the action: a start where the application does not run yet.
+func (h *ahead) resize(e *Engine, d *decision, n int32, slots horizon.Set, count, demand int) {
+	j := &e.jobs[n]
+	from := len(d.arena)
+	d.arena = h.grantsOf(slots, &j.spec.Need, d.arena)
+	a := fact.Action{Do: fact.Resize, Job: n, Attempt: j.attempt, For: none, Tasks: int32(count), Count: int32(count), Milli: int64(count) * 1000,
+		At: d.now, Place: d.arena[from:len(d.arena):len(d.arena)],
+		Reason: fact.Reason{Code: fact.FollowsDemand, For: none, Have: int32(count), Want: int32(demand)}}
+	if j.state == waiting {
+		a.Do, a.Attempt = fact.Start, j.attempt+1
+	}
+	d.actions = append(d.actions, a)
+}
+
+// demandNow is what an application was last told to need.
+func (e *Engine) demandNow(n int32) int {
+	if s := e.service(n); s != nil && s.told {
+		return int(s.demand)
+	}
+	return int(e.jobs[n].spec.Service.Demand.At(e.now))
+}
+
+// rest starts what a plan has no form for: work without GPUs, or for a part of one.
+func (h *ahead) rest(e *Engine, d *decision) {
+	for _, ci := range e.active {
+		c := &e.classes[ci]
+		if h.block(e, c).size > 0 || e.jobs[c.cur].spec.Service != nil {
+			continue
+		}
+		d.touched = append(d.touched, ci)
+		for more := true; more; {
+			n := c.cur
+			more = e.tryStart(d, ci, n) == started && e.moveOn(d, ci, n)
+		}
+	}
+}
+
+// why says when the last plan has a job.
+func (h *ahead) why(n int32) (fact.Reason, bool) {
+	t, ok := h.when[n]
+	switch {
+	case !ok:
+		return fact.Reason{}, false
+	case t == workload.Never:
+		return fact.Reason{Code: fact.Unplanned, For: none, Until: h.end}, true
+	}
+	return fact.Reason{Code: fact.PlannedLater, For: none, Until: t}, true
+}

@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/horizon"
+	"github.com/escala-sched/escala/workload"
+)
+
+// outlook is the engine's state as a problem of the horizon, and what its parts are.
+type outlook struct {
+	p horizon.Problem
+	// jobs[i] is the number of p.Jobs[i], classes[i] its class where it waits, none where it runs.
+	jobs     []int32
+	classes  []int32
+	services []int32 // of p.Apps
+}
+
+// look builds the outlook at now.
+func (h *ahead) look(e *Engine, d *decision, now workload.Time) *outlook {
+	pol := e.pol.Horizon
+	o := &outlook{}
+	o.p = horizon.Problem{GPUs: h.row.slots, Steps: int(pol.Steps), StepLength: pol.Step, Decay: float64(pol.Decay) / 1000,
+		Types: h.row.kind, Reading: horizon.Reading{AnySize: !pol.PowerOfTwo}}
+	for _, g := range h.row.gaps {
+		g.To = o.p.Steps
+		o.p.Closed = append(o.p.Closed, g)
+	}
+	taken := horizon.NewSet(h.row.slots)
+	h.addRunning(e, o, taken, now)
+	h.addServices(e, o, taken, now)
+	h.closeRest(e, o, taken)
+	h.addWaiting(e, d, o, now)
+	return o
+}
+
+// steps is how many steps a span of time touches, at least one.
+func (h *ahead) steps(e *Engine, d workload.Span) int {
+	step := e.pol.Horizon.Step
+	return int(min(max((d+step-1)/step, 1), 1<<20))
+}
+
+// addRunning pins what runs where it is: as a job where it holds a row of slots, as
+// closed slots where it does not.
+func (h *ahead) addRunning(e *Engine, o *outlook, taken horizon.Set, now workload.Time) {
+	for p := range e.pools {
+		for _, n := range h.sorted(e.pools[p].running) {
+			j := &e.jobs[n]
+			if j.spec.Service != nil && j.state != stopping {
+				continue
+			}
+			slots := h.row.slotsOf(j.grants)
+			if len(slots) == 0 {
+				continue
+			}
+			left := h.steps(e, j.end-now)
+			slices.Sort(slots)
+			slots = slices.Compact(slots) // parts of one GPU
+			for _, s := range slots {
+				taken.Add(s)
+			}
+			if first, k := slots[0], len(slots); slots[k-1]-first == k-1 && !j.spec.Need.Fractional() {
+				o.jobs, o.classes = append(o.jobs, n), append(o.classes, none)
+				o.p.Jobs = append(o.p.Jobs, horizon.Job{ID: j.spec.ID, Kind: j.spec.Kind, GPUs: k, Slots: k, Align: 1, Steps: left,
+					Priority: priority(j.spec), Running: &horizon.Running{Offset: first, Elapsed: h.steps(e, now-j.since), Foreign: true}})
+				continue
+			}
+			closeSlots(&o.p, j.spec.ID, slots, min(left, o.p.Steps))
+		}
+	}
+}
+
+// closeSlots closes single slots until a step.
+func closeSlots(p *horizon.Problem, name string, slots []int, to int) {
+	for i := 0; i < len(slots); {
+		k := i + 1
+		for k < len(slots) && slots[k] == slots[k-1]+1 {
+			k++
+		}
+		p.Closed = append(p.Closed, horizon.Window{Name: name, First: slots[i], Count: k - i, From: 0, To: to})
+		i = k
+	}
+}
+
+// closeRest closes what is neither free nor known to be taken: nodes that are out, GPUs of
+// which somebody has a part.
+func (h *ahead) closeRest(e *Engine, o *outlook, taken horizon.Set) {
+	var shut []int
+	for s := range h.row.slots {
+		n := h.row.node[s]
+		if n < 0 || taken.Has(s) {
+			continue
+		}
+		f, at := e.frees[e.layout.PoolOf[n]], e.layout.Local[n]
+		if f.Shut(at) || f.Mask(at)>>h.row.gpu[s]&1 == 0 {
+			shut = append(shut, s)
+		}
+	}
+	closeSlots(&o.p, "out", shut, o.p.Steps)
+}
+
+// addWaiting adds the first waiting jobs in the policy's order, as many as a plan looks at.
+func (h *ahead) addWaiting(e *Engine, d *decision, o *outlook, now workload.Time) {
+	heap := d.heap[:0]
+	for _, ci := range e.active {
+		c := &e.classes[ci]
+		if h.block(e, c).size == 0 {
+			continue
+		}
+		e.headKey(c, d.now)
+		heap = append(heap, ci)
+		d.touched = append(d.touched, ci)
+	}
+	for i := len(heap)/2 - 1; i >= 0; i-- {
+		e.sift(heap, i)
+	}
+	for looked := int32(0); len(heap) > 0 && looked < e.pol.Horizon.Queue; {
+		ci := heap[0]
+		n := e.classes[ci].cur
+		if e.jobs[n].spec.Service == nil {
+			h.addJob(e, o, ci, n, now)
+			looked++
+		}
+		if e.moveOn(d, ci, n) {
+			e.sift(heap, 0)
+		} else {
+			heap = e.pop(heap)
+		}
+	}
+	d.heap = heap[:0]
+}
+
+// addJob adds one waiting job.
+func (h *ahead) addJob(e *Engine, o *outlook, ci, n int32, now workload.Time) {
+	b := h.block(e, &e.classes[ci])
+	if b.size == 0 {
+		return
+	}
+	j := &e.jobs[n]
+	job := horizon.Job{ID: j.spec.ID, Kind: j.spec.Kind, GPUs: int(b.shape.GPUs), Slots: b.size, Align: b.align, Types: b.types,
+		Priority: priority(j.spec), Steps: h.steps(e, e.durationIn(j, b.shape.Pools[0], b.tasks))}
+	if dl := j.spec.Deadline; dl > 0 {
+		if job.Deadline, job.Late = int(max(dl-now, 0)/e.pol.Horizon.Step), lateWorth; job.Deadline == 0 {
+			job.Late = 0 // it is late already: that changes nothing any more
+		}
+	}
+	o.jobs, o.classes = append(o.jobs, n), append(o.classes, ci)
+	o.p.Jobs = append(o.p.Jobs, job)
+}
+
+// lateWorth is what a job that ends after its deadline is worth, in thousandths: still
+// more than nothing, so that it is not left out for good.
+const lateWorth = 500
+
+// priority of a job in a plan: without one all would be worth nothing.
+func priority(j *workload.Job) int64 { return min(max(j.Priority, 1), 1<<20) }
+
+// sorted returns jobs by number: lists of what runs are in no order.
+func (h *ahead) sorted(list []int32) []int32 {
+	h.list = append(h.list[:0], list...)
+	slices.Sort(h.list)
+	return h.list
+}
+
+// grantsOf appends slots that a service holds as grants, by node.
+func (h *ahead) grantsOf(held horizon.Set, need *workload.Need, buf []cluster.Grant) []cluster.Grant {
+	from := len(buf)
+	for _, s := range held.Slots() {
+		n := h.row.node[s]
+		if k := len(buf) - 1; k >= from && buf[k].Node == n {
+			buf[k].GPUs |= 1 << h.row.gpu[s]
+			buf[k].Count++
+			continue
+		}
+		buf = append(buf, cluster.Grant{Node: n, Milli: 1000, GPUs: 1 << h.row.gpu[s], Count: 1})
+	}
+	for k := from; k < len(buf); k++ {
+		buf[k].CPU, buf[k].Memory = need.CPU*int64(buf[k].Count), need.Memory*int64(buf[k].Count)
+	}
+	return buf
+}

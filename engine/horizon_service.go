@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/horizon"
+	"github.com/escala-sched/escala/workload"
+)
+
+// service is what is known of a real-time application beside its declaration.
+type service struct {
+	job int32
+	// demand is what it needs now, as it was last told; told says whether it ever was.
+	demand int32
+	told   bool
+	// swaps are the GPUs gained and lost of late, with their times.
+	swaps []swap
+}
+
+type swap struct {
+	at workload.Time
+	n  int32
+}
+
+// service finds what is known of an application, nil if the job is none.
+func (e *Engine) service(n int32) *service {
+	i, ok := slices.BinarySearchFunc(e.services, n, func(s *service, n int32) int { return cmp.Compare(s.job, n) })
+	if !ok {
+		return nil
+	}
+	return e.services[i]
+}
+
+// addService begins to know an application.
+func (e *Engine) addService(n int32) {
+	i, ok := slices.BinarySearchFunc(e.services, n, func(s *service, n int32) int { return cmp.Compare(s.job, n) })
+	if !ok {
+		e.services = slices.Insert(e.services, i, &service{job: n})
+	}
+}
+
+// demandChanged takes in what an application needs now.
+func (e *Engine) demandChanged(f *fact.Fact) error {
+	s := e.service(f.Job)
+	if s == nil || f.Demand < 0 {
+		return ErrUnknown
+	}
+	if s.told && s.demand == f.Demand {
+		return nil
+	}
+	s.demand, s.told = f.Demand, true
+	e.dirty = e.dirty || e.ahead != nil
+	return nil
+}
+
+// commitResize gives a running application other GPUs.
+func (e *Engine) commitResize(a *fact.Action, j *job) error {
+	s := e.service(a.Job)
+	if s == nil {
+		return fmt.Errorf("resize of job %d, which is no real-time application", a.Job)
+	}
+	if j.state != running && j.state != starting {
+		return fmt.Errorf("resize of job %d, which does not run", a.Job)
+	}
+	f := e.frees[j.pool]
+	f.Give(j.grants)
+	if !available(f, e.layout, a.Place) || slices.ContainsFunc(a.Place, func(g fact.Grant) bool { return e.layout.PoolOf[g.Node] != j.pool }) {
+		f.Take(j.grants)
+		return fmt.Errorf("resize of job %d to GPUs that are not free", a.Job)
+	}
+	s.note(a.At, changes(j.grants, a.Place), j.spec.Service.SwapEvery)
+	e.gauge.assigned += a.Milli - j.milli
+	old := j.grants
+	j.grants, j.milli, j.tasks = e.keep(a.Place), a.Milli, a.Tasks
+	e.recycle(old)
+	f.Take(j.grants)
+	return nil
+}
+
+// note remembers swaps, and forgets those that no longer count.
+func (s *service) note(at workload.Time, n int32, every workload.Span) {
+	s.swaps = slices.DeleteFunc(s.swaps, func(x swap) bool { return x.at+every <= at })
+	if n > 0 && every > 0 {
+		s.swaps = append(s.swaps, swap{at, n})
+	}
+}
+
+// recent is the number of swaps in the span before now.
+func (s *service) recent(now workload.Time, every workload.Span) int32 {
+	n := int32(0)
+	for _, x := range s.swaps {
+		if x.at+every > now {
+			n += x.n
+		}
+	}
+	return n
+}
+
+// changes counts the GPUs that are in one of two lists of whole-GPU grants only.
+func changes(a, b []fact.Grant) int32 {
+	n := int32(0)
+	for i := range a {
+		n += a[i].Count
+	}
+	for i := range b {
+		n += b[i].Count
+		for k := range a {
+			if a[k].Node == b[i].Node {
+				n -= 2 * int32(bits.OnesCount64(a[k].GPUs&b[i].GPUs))
+			}
+		}
+	}
+	return n
+}
+
+// addServices adds the applications that are there, with what they hold.
+func (h *ahead) addServices(e *Engine, o *outlook, taken horizon.Set, now workload.Time) {
+	pol := e.pol.Horizon
+	for _, s := range e.services {
+		n := s.job
+		j := &e.jobs[n]
+		if j.state != waiting && j.state != starting && j.state != running {
+			continue
+		}
+		c := &e.classes[j.class]
+		if c.never || len(c.shape.Pools) == 0 {
+			continue
+		}
+		spec := j.spec.Service
+		a := horizon.App{ID: j.spec.ID, Penalty: min(priority(j.spec)*int64(pol.Penalty), 1<<20)}
+		if spec.Penalty > 0 {
+			a.Penalty = min(spec.Penalty, 1<<20)
+		}
+		// It lies in one pool: the one it is in, or the first that would do.
+		pool := c.shape.Pools[0]
+		if j.state != waiting {
+			pool = j.pool
+			for _, g := range h.row.slotsOf(j.grants) {
+				a.Current = append(a.Current, g)
+				taken.Add(g)
+			}
+		}
+		if pool < 64 {
+			a.Types = 1 << pool
+		}
+		h.curves(e, &a, spec, s, now)
+		a.SwapCap = o.p.GPUs
+		if spec.Swaps > 0 {
+			a.SwapCap = int(int64(spec.Swaps) * max(pol.Step/spec.SwapEvery, 1))
+			a.Used = int(s.recent(now, spec.SwapEvery))
+		}
+		o.p.Apps, o.services = append(o.p.Apps, a), append(o.services, n)
+	}
+}
+
+// curves fills in what the application will need, step by step: now what it was told to need,
+// later the most that is forecast for the step.
+func (h *ahead) curves(e *Engine, a *horizon.App, spec *workload.Service, s *service, now workload.Time) {
+	pol := e.pol.Horizon
+	for t := range int(pol.Steps) {
+		from := now + int64(t)*pol.Step
+		want := int(spec.Demand.Max(from, from+pol.Step))
+		if t == 0 && s.told {
+			// What is needed now is known; what is foreseen for the rest of the step comes on top.
+			want = max(int(s.demand), int(spec.Demand.Max(from+1, from+pol.Step)))
+		}
+		least := 0
+		if len(spec.Min.Values) > 0 {
+			least = min(int(spec.Min.Max(from, from+pol.Step)), want)
+		}
+		most := want + 1
+		if len(spec.Max.Values) > 0 {
+			most = max(int(spec.Max.Max(from, from+pol.Step)), want)
+		}
+		a.Min, a.Demand, a.Max = append(a.Min, least), append(a.Demand, want), append(a.Max, most)
+	}
+	for t := range a.Max {
+		a.Max[t] = min(a.Max[t], h.row.slots)
+		a.Demand[t] = min(a.Demand[t], a.Max[t])
+		a.Min[t] = min(a.Min[t], a.Demand[t])
+	}
+}
