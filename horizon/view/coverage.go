@@ -85,7 +85,7 @@ func Coverage(p *horizon.Plan) []App {
 			for _, g := range p.Held[i][t].Slots() {
 				now[g] = true
 			}
-			a.Held[t], a.Spare[t] = p.Held[i][t].Len(), spare(q, &q.Apps[i], before, now, idle[t])
+			a.Held[t], a.Spare[t] = p.Held[i][t].Len(), spare(q, &q.Apps[i], swapCap(&q.Apps[i], t), before, now, idle[t])
 			before = now
 		}
 		a.findRisks(q.Steps)
@@ -93,10 +93,18 @@ func Coverage(p *horizon.Plan) []App {
 	return list
 }
 
+// swapCap is how many GPUs may change into a step.
+func swapCap(app *horizon.App, step int) int {
+	if step == 0 {
+		return max(0, app.SwapCap-app.Used)
+	}
+	return app.SwapCap
+}
+
 // spare counts the idle slots that an application could hold besides those it has now,
 // given what it had before. To keep a slot that it gives up takes a swap back; any
 // other costs one.
-func spare(q *horizon.Problem, app *horizon.App, before, now, idle []bool) int {
+func spare(q *horizon.Problem, app *horizon.App, swaps int, before, now, idle []bool) int {
 	kept, fresh, gained, lost := 0, 0, 0, 0
 	for g := range idle {
 		switch {
@@ -115,9 +123,9 @@ func spare(q *horizon.Problem, app *horizon.App, before, now, idle []bool) int {
 		}
 	}
 	if q.Reading.CountSwaps {
-		return max(0, min(kept+fresh, app.SwapCap-(gained-lost)))
+		return max(0, min(kept+fresh, swaps-(gained-lost)))
 	}
-	return kept + max(0, min(fresh, app.SwapCap-gained-lost+kept))
+	return kept + max(0, min(fresh, swaps-gained-lost+kept))
 }
 
 func (a *App) findRisks(steps int) {

@@ -76,6 +76,10 @@ func TestCoverage(t *testing.T) {
 			picture: "000 ..0 ...", app: horizon.App{Demand: []int{1, 1, 2}, SwapCap: 1, Current: []int{0}},
 			spare: []int{1, 1, 0}, want: "no-margin 2-3 (0)",
 		},
+		"swaps used up before the first step count there": {
+			picture: "00 .. ..", app: horizon.App{Demand: []int{1, 1}, SwapCap: 2, Used: 2, Current: []int{0}},
+			spare: []int{0, 2}, want: "no-margin 0-1 (0)",
+		},
 		"a GPU that it gives up costs nothing to keep": {
 			picture: "00 0. aa", app: horizon.App{Demand: []int{2, 1}, SwapCap: 1, Current: []int{0, 1}},
 			spare: []int{0, 1}, want: "no-margin 0-1 (0)",
