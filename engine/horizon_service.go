@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/horizon"
 	"github.com/escala-sched/escala/workload"
@@ -68,7 +69,7 @@ func (e *Engine) commitResize(a *fact.Action, j *job) error {
 	}
 	f := e.frees[j.pool]
 	f.Give(j.grants)
-	if !available(f, e.layout, a.Place) || slices.ContainsFunc(a.Place, func(g fact.Grant) bool { return e.layout.PoolOf[g.Node] != j.pool }) {
+	if slices.ContainsFunc(a.Place, func(g fact.Grant) bool { return !e.mayKeep(j, &g) && !e.mayTake(j.pool, f, &g) }) {
 		f.Take(j.grants)
 		return fmt.Errorf("resize of job %d to GPUs that are not free", a.Job)
 	}
@@ -79,6 +80,21 @@ func (e *Engine) commitResize(a *fact.Action, j *job) error {
 	e.recycle(old)
 	f.Take(j.grants)
 	return nil
+}
+
+// mayKeep tells whether a grant is part of what the job has on the node: it stays even if
+// the node takes no work any more. mayTake tells whether it is free.
+func (e *Engine) mayKeep(j *job, g *fact.Grant) bool {
+	for i := range j.grants {
+		if j.grants[i].Node == g.Node {
+			return g.GPUs&^j.grants[i].GPUs == 0
+		}
+	}
+	return false
+}
+
+func (e *Engine) mayTake(pool int32, f *cluster.Free, g *fact.Grant) bool {
+	return e.layout.PoolOf[g.Node] == pool && available(f, e.layout, []fact.Grant{*g})
 }
 
 // note remembers swaps, and forgets those that no longer count.

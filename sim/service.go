@@ -113,7 +113,7 @@ func (r *run) demand(n int32) error {
 // retire takes down an application that waits; one that runs finishes.
 func (r *run) retire(n int32) error {
 	s, res := &r.state[n], &r.res.Jobs[n]
-	if !s.waits || res.State != Unstarted && res.State != Requeued {
+	if s.on || !s.waits || res.State != Unstarted && res.State != Requeued {
 		return nil
 	}
 	s.waits = false
