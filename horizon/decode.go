@@ -47,10 +47,10 @@ type decoder struct {
 	free []uint64 // nor by real-time
 	n    []int32  // free slots per step
 
-	// starts of blocks per shape and step, as of version
+	// blocks are the starts of blocks per step and shape; stale says which of their words
+	// (of a row of many words: in which 64th of them) have to be worked out anew.
 	blocks        []uint64
-	blockVersion  []uint32
-	version       []uint32
+	stale         []uint64
 	earliest      []int32 // per class: no start before this step
 	placed        []placed
 	shortfall     int64 // its cost
@@ -83,8 +83,7 @@ func newDecoder(in *instance) *decoder {
 	cells := in.words * in.steps
 	d := &decoder{in: in, open: make([]uint64, cells), free: make([]uint64, cells), n: make([]int32, in.steps), leftOver: make([]uint64, cells)}
 	d.blocks = make([]uint64, len(in.shapes)*cells)
-	d.blockVersion = make([]uint32, len(in.shapes)*in.steps)
-	d.version = make([]uint32, in.steps)
+	d.stale = make([]uint64, len(in.shapes)*in.steps)
 	classes := 0
 	for i := range in.jobs {
 		classes = max(classes, int(in.jobs[i].class)+1)
@@ -200,7 +199,18 @@ func (d *decoder) refresh(t int) {
 		n += bits.OnesCount64(x)
 	}
 	d.n[t] = int32(n)
-	d.version[t]++
+	for k := t * len(d.in.shapes); k < (t+1)*len(d.in.shapes); k++ {
+		d.stale[k] = ^uint64(0)
+	}
+}
+
+// staleWords is the set of words in which slots [offset, offset+size) lie.
+func (in *instance) staleWords(offset, size int) uint64 {
+	first, last := offset>>6, (offset+size-1)>>6
+	if in.words > 64 {
+		first, last = first*64/in.words, last*64/in.words
+	}
+	return ones(last-first+1) << first
 }
 
 // place puts one job where its genes say and returns what that is worth.
@@ -273,7 +283,7 @@ next:
 func (d *decoder) find1(j *job, from, last, n int) int {
 	in := d.in
 	sh := &in.shapes[j.shape]
-	k := int(j.shape) * in.steps
+	k, shapes := int(j.shape), len(in.shapes)
 	size := int32(j.size)
 next:
 	for t := from; t <= last; {
@@ -283,11 +293,12 @@ next:
 				t = s + 1
 				continue next
 			}
-			if d.blockVersion[k+s] != d.version[s] {
-				d.blockVersion[k+s] = d.version[s]
-				d.blocks[k+s] = sh.starts1(d.free[s])
+			at := s*shapes + k
+			if d.stale[at] != 0 {
+				d.stale[at] = 0
+				d.blocks[at] = sh.starts1(d.free[s])
 			}
-			acc &= d.blocks[k+s]
+			acc &= d.blocks[at]
 			if acc == 0 {
 				t = s + 1
 				continue next
@@ -320,11 +331,21 @@ func (d *decoder) insideOneType(j *job, acc Set) bool {
 // starts returns where blocks of the shape begin in what is free in step s.
 func (d *decoder) starts(shape int32, s int) Set {
 	in := d.in
-	k := int(shape)*in.steps + s
+	k := s*len(in.shapes) + int(shape)
 	b := Set(d.blocks[k*in.words : (k+1)*in.words])
-	if d.blockVersion[k] != d.version[s] {
-		d.blockVersion[k] = d.version[s]
-		in.shapes[shape].starts(b, in.row(d.free, s))
+	stale := d.stale[k]
+	if stale == 0 {
+		return b
+	}
+	d.stale[k] = 0
+	sh, free := &in.shapes[shape], in.row(d.free, s)
+	if !sh.within || sh.align > 64 || in.words > 64 {
+		sh.starts(b, free)
+		return b
+	}
+	for stale &= ones(in.words); stale != 0; stale &= stale - 1 {
+		i := bits.TrailingZeros64(stale)
+		b[i] = sh.starts1(free[i])
 	}
 	return b
 }
@@ -389,13 +410,17 @@ func (d *decoder) take(i int32, t, offset, n, lost int) {
 	j := &in.jobs[i]
 	d.placed = append(d.placed, placed{job: i, start: int32(t), offset: int32(offset), steps: int32(n), lost: int32(lost)})
 	end := min(t+n, in.steps)
+	shapes := len(in.shapes)
+	words := in.staleWords(offset, j.size)
+	for k := t * shapes; k < end*shapes; k++ {
+		d.stale[k] |= words
+	}
 	if in.words == 1 {
 		m := ^(ones(j.size) << offset)
 		for s := t; s < end; s++ {
 			d.open[s] &= m
 			d.free[s] &= m
 			d.n[s] -= int32(j.size)
-			d.version[s]++
 		}
 		return
 	}
@@ -403,7 +428,6 @@ func (d *decoder) take(i int32, t, offset, n, lost int) {
 		in.row(d.open, s).clearRange(offset, j.size)
 		in.row(d.free, s).clearRange(offset, j.size)
 		d.n[s] -= int32(j.size)
-		d.version[s]++
 	}
 }
 

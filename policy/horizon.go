@@ -32,7 +32,7 @@ type Horizon struct {
 
 // DefaultHorizon are the values of keys that a file leaves out.
 func DefaultHorizon() Horizon {
-	return Horizon{Step: workload.Hour, Steps: 24, Decay: 970, Replan: 30 * workload.Minute, Work: 100, Queue: 200, Penalty: 7}
+	return Horizon{Step: workload.Hour, Steps: 24, Decay: 970, Replan: 30 * workload.Minute, Work: 50, Queue: 200, Penalty: 7}
 }
 
 // fileHorizon is the block "horizon". Every key may be absent.
