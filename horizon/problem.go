@@ -21,6 +21,8 @@ type Problem struct {
 	Apps  []App
 	// Closed lists slots that nothing may use for some steps: maintenance, padding.
 	Closed []Window
+	// Nodes names stretches of the row; only pictures read it.
+	Nodes []Node
 	// Types is the GPU type of each slot, as an index; empty = all of one type.
 	Types   []int
 	Reading Reading
@@ -99,6 +101,12 @@ type App struct {
 	Current []int
 	// Types are the GPU types it may use, a bit for each; 0 = any.
 	Types uint64
+}
+
+// Node is a stretch of the row that is one machine.
+type Node struct {
+	Name         string
+	First, Count int
 }
 
 // Window closes slots [First, First+Count) for steps [From, To).
