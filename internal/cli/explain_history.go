@@ -38,7 +38,7 @@ type asked struct {
 
 // jobRun is one start of the job, and what became of it.
 type jobRun struct {
-	// start is the action, with a place of its own.
+	// start is the action, with a place of its own: that of the last resize where there was one.
 	start fact.Action
 	// confirmed and left are [workload.Unknown] until they come.
 	confirmed, left workload.Time
@@ -165,6 +165,9 @@ func (h *history) After(e *engine.Engine, a *fact.Action) {
 		r.start.Place = slices.Clone(a.Place)
 		h.runs = append(h.runs, r)
 		h.victims = nil
+	case fact.Resize: // the same run, elsewhere
+		r := h.run()
+		r.start.Place, r.start.Tasks, r.start.Count, r.start.Milli = slices.Clone(a.Place), a.Tasks, a.Count, a.Milli
 	case fact.Hold:
 		h.held = *a
 		h.held.Place = slices.Clone(a.Place)

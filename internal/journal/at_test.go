@@ -58,7 +58,7 @@ func TestAt(t *testing.T) {
 		for _, ref := range policy.Names() {
 			t.Run(name+"/"+ref, func(t *testing.T) {
 				o.Policy = shipped(t, ref)
-				if o.Cluster.Count > 0 && o.Policy.Placement.By.NeedsNodes() {
+				if !suits(o.Policy, o.Cluster) {
 					t.Skip("needs nodes")
 				}
 				data, _ := record(t, o)

@@ -188,6 +188,12 @@ func (l *line) toFact(f *fact.Fact) (msg, want string) {
 	case fact.JobCancelled, fact.SessionActive:
 		f.Job = int32(l.num[fJob])
 		return l.need(fJob)
+	case fact.DemandChanged:
+		f.Job, f.Demand = int32(l.num[fJob]), int32(l.num[fGPUs])
+		if f.Demand < 0 {
+			return "gpus is negative", "0 or more"
+		}
+		return l.need(fJob, fGPUs)
 	case fact.SessionIdle:
 		f.Job, f.Attempt, f.Since = int32(l.num[fJob]), int32(l.num[fTry]), l.num[fSince]
 		return l.need(fJob, fTry, fSince)

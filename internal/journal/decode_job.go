@@ -79,6 +79,8 @@ func (t names) spec(raw []byte) (j *workload.Job, msg, want string) {
 			n.Span, ok = yes(o.val)
 		case "contract":
 			ok = contract(c, o.val)
+		case "service":
+			j.Service, ok = service(o.val)
 		case "after":
 			ok = after(j, o.val)
 		case "speed":

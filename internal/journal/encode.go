@@ -94,6 +94,10 @@ func appendFact(b []byte, f *fact.Fact) []byte {
 	case fact.JobCancelled, fact.SessionActive:
 		b = number(b, `,"job":`, int64(f.Job))
 		return append(b, '}', '\n')
+	case fact.DemandChanged:
+		b = number(b, `,"job":`, int64(f.Job))
+		b = number(b, `,"gpus":`, int64(f.Demand))
+		return append(b, '}', '\n')
 	}
 	b = number(b, `,"job":`, int64(f.Job))
 	b = number(b, `,"try":`, int64(f.Attempt))

@@ -40,6 +40,9 @@ func appendJob(b []byte, j *workload.Job) []byte {
 	if j.Contract != (workload.Contract{}) {
 		b = appendContract(b, &j.Contract)
 	}
+	if j.Service != nil {
+		b = appendService(b, j.Service)
+	}
 	for i, d := range j.After {
 		b = appendString(append(b, open(i, `,"after":[`, `{"job":`)...), d.Job)
 		if d.When != workload.AfterAny {

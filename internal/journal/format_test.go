@@ -58,6 +58,7 @@ func everyFact(j *workload.Job) []fact.Fact {
 		{Kind: fact.JobStopped, At: 3, Attempt: 4, Node: -1, Cause: fact.CauseDrain, Kept: 1, Lost: 2, Restart: 3},
 		{Kind: fact.JobFinished, At: 4, Attempt: 5, Node: -1, Outcome: workload.OutcomeTimeout, Kept: 11, Restart: 12},
 		{Kind: fact.JobCancelled, At: 5, Node: -1},
+		{Kind: fact.DemandChanged, At: 5, Node: -1, Demand: 7}, {Kind: fact.DemandChanged, At: 5, Node: -1},
 		{Kind: fact.SessionIdle, At: 5, Attempt: 6, Node: -1, Since: -3}, {Kind: fact.SessionActive, At: 5, Node: -1},
 		{Kind: fact.BudgetsChanged, At: 5, Job: -1, Node: -1, Budgets: budget.Equal("größe", []string{"", "a/\xff", "\"x\""}), Epoch: -1},
 	}
@@ -80,6 +81,8 @@ func everyAction() []fact.Action {
 		{Do: fact.Hold, At: 6, For: -1, Reason: fact.Reason{Code: fact.Leaving, For: -1, Have: 1, Want: 2, Block: 3, Until: 4}},
 		{Do: fact.Start, At: 6, Attempt: 2, For: -1, Until: 77, Reason: fact.Reason{Code: fact.ProtectionEnds, For: 0, Until: 78}},
 		{Do: fact.Start, At: 6, Attempt: 3, For: -1, Unallocated: true, Reason: fact.Reason{Code: fact.Fill, For: -1}},
+		{Do: fact.Resize, At: 6, Attempt: 3, For: -1, Tasks: 2, Count: 2, Milli: 2000, Place: []fact.Grant{cluster.WholeGrant(1, 5)}, Reason: fact.Reason{Code: fact.FollowsDemand, For: -1, Have: 2, Want: 3}},
+		{Do: fact.Resize, At: 6, Attempt: 3, For: -1, Reason: fact.Reason{Code: fact.PlannedLater, For: -1, Until: 90}},
 		{Do: fact.Uncharge, At: 6, Attempt: 3, For: -1, Reason: fact.Reason{Code: fact.BudgetShort, For: -1}},
 		{Do: fact.Reserve, At: 6, For: -1, Until: 99}, {Do: fact.Release, At: 7, For: -1}, {Do: fact.Refuse, At: 8, For: -1},
 	}
@@ -90,7 +93,9 @@ func TestLinesRoundTrip(t *testing.T) {
 		Need:     workload.Need{Tasks: 2, GPUs: 1, Milli: 500, MinTasks: 1, MaxTasks: 2, CPU: 3, Memory: 4, GPUTypes: "A|B", Within: "rack", Nodes: "n1|n2"},
 		Contract: workload.Contract{HasMinRuntime: true, CheckpointInterval: 1, CheckpointOnStop: true, NotResumable: true, RestartCost: 2, Grace: 3},
 		After:    []workload.Dependency{{Job: "x"}, {Job: "y", When: workload.AfterNotOK}}, Speed: []workload.Speed{{GPUType: "A", Milli: 5}, {GPUType: "B", Milli: 6}},
-		Labels: map[string]string{"k": "v", "k2": ""}}
+		Labels: map[string]string{"k": "v", "k2": ""},
+		Service: &workload.Service{Demand: workload.Curve{Start: -7, Step: 5, Values: []int32{0, 2, 9}, Repeat: true}, Min: workload.Curve{Step: 1, Values: []int32{0}},
+			Max: workload.Curve{Start: 1, Step: 2, Values: []int32{10, 11}}, Swaps: 3, SwapEvery: 4, Penalty: 5}}
 	var out bytes.Buffer
 	w, err := NewWriter(&out, &Header{Cluster: lab(false), Policy: shipped(t, "fifo")})
 	if err != nil {
@@ -156,7 +161,7 @@ func sameBudgets(a, b *budget.Tree) bool {
 // TestSpecIsAWorkloadLine holds that a submission's spec has the names and
 // meanings of the workload format.
 func TestSpecIsAWorkloadLine(t *testing.T) {
-	for _, j := range someJobs(9, 100, true).Jobs {
+	for _, j := range withServices(someJobs(9, 100, true)).Jobs {
 		j.After = nil
 		line := string(appendJob(nil, &j))
 		text := `{"escala":"workload","version":1}` + "\n" + strings.TrimSuffix(line, "}") + `,"actual":{"duration_ms":1}}` + "\n"
@@ -231,6 +236,13 @@ func TestErrorsSayWhereAndWhat(t *testing.T) {
 		"not idle since":  {`{"t":10,"fact":"session-idle","job":0,"try":1}`, `no field "since"`},
 		"who is active":   {`{"t":10,"fact":"session-active"}`, `no field "job"`},
 		"foreign session": {`{"t":10,"fact":"session-active","job":9}`, "no job of this number"},
+		"no demand":       {`{"t":10,"fact":"demand","job":0}`, `no field "gpus"`},
+		"demand below 0":  {`{"t":10,"fact":"demand","job":0,"gpus":-1}`, "negative"},
+		"whose demand":    {`{"t":10,"fact":"demand","job":3,"gpus":1}`, "no job of this number"},
+		"resize of none":  {`{"t":10,"do":"resize","try":1}`, `no field "job"`},
+		"bad service":     {`{"t":10,"fact":"submitted","job":1,"spec":{"id":"b","submit_ms":1,"gpus":1,"service":{"demand":{"step_ms":0,"gpus":[1]}}}}`, "service is"},
+		"endless curve":   {`{"t":10,"fact":"submitted","job":1,"spec":{"id":"b","submit_ms":1,"gpus":1,"service":{"demand":{"step_ms":9000000000000000,"gpus":[1,2]}}}}`, "service is"},
+		"odd curve":       {`{"t":10,"fact":"submitted","job":1,"spec":{"id":"b","submit_ms":1,"gpus":1,"service":{"demand":{"step_ms":1,"gpus":[1.5]}}}}`, "service is"},
 		"unalloc is 1":    {`{"t":10,"do":"start","job":0,"try":1,"unalloc":1}`, "true or false"},
 		"negative kept":   {`{"t":10,"fact":"finished","job":0,"try":1,"kept":-1}`, "negative"},
 	}

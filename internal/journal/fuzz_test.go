@@ -17,6 +17,12 @@ func FuzzReader(f *testing.F) {
 	header := data[:bytes.IndexByte(data, '\n')+1]
 	f.Add(header, data[len(header):])
 	f.Add([]byte(head(f)), []byte(`{"t":11,"fact":"timer","x":[{"y":"\u00e9"},1e5,-0]}`+"\n"))
+	f.Add([]byte(head(f)), []byte(`{"t":11,"fact":"submitted","job":1,"spec":{"id":"s","submit_ms":11,"tasks":3,"gpus":1,"service":{"demand":{"step_ms":5,"gpus":[1,3],"repeat":true},"min":{"start_ms":-1,"step_ms":1,"gpus":[0]},"swap_gpus":1,"swap_every_ms":7,"penalty":2}}}
+{"t":11,"fact":"demand","job":1,"gpus":2}
+{"t":12,"do":"resize","job":1,"try":1,"tasks":1,"gpus":1,"place":[[0,"2"]],"why":"follows-demand","have":1,"want":2}
+{"t":17,"fact":"demand","job":1,"gpus":0}
+{"t":19,"fact":"finished","job":1,"try":1,"kept":8}
+`))
 	f.Add([]byte(head(f)), []byte(`{"t":11,"fact":"budgets","epoch_ms":5,"name":"lab","yaml":"children: [{name: a, share: 1}]"}
 {"t":11,"fact":"session-idle","job":0,"try":1,"since":-4}
 {"t":11,"fact":"session-active","job":0}

@@ -86,6 +86,8 @@ type replay struct {
 	due, again bool
 	// stops are the jobs that were told to stop at this instant.
 	stops []int32
+	// arrived is the job whose submission was the last fact, -1 if it was none.
+	arrived int32
 }
 
 func newReplay(r *Reader) (*replay, error) {
@@ -94,7 +96,7 @@ func newReplay(r *Reader) (*replay, error) {
 	if err != nil {
 		return nil, r.fail("the header: "+err.Error(), "")
 	}
-	return &replay{r: r, perEvent: h.Policy.PerEvent, out: Replayed{Engine: eng, Now: workload.Unknown}}, nil
+	return &replay{r: r, perEvent: h.Policy.PerEvent, arrived: -1, out: Replayed{Engine: eng, Now: workload.Unknown}}, nil
 }
 
 func (p *replay) entry(e *Entry) error {
@@ -118,6 +120,10 @@ func (p *replay) entry(e *Entry) error {
 	}
 	p.events = p.events || !effect
 	p.out.Facts++
+	p.arrived = -1
+	if e.Fact.Kind == fact.JobSubmitted {
+		p.arrived = e.Fact.Job
+	}
 	if err := p.out.Engine.Apply(e.Fact); err != nil {
 		return p.refused(err)
 	}
@@ -132,6 +138,8 @@ func (p *replay) effect(f *fact.Fact) bool {
 		return p.r.header.Assume.StartLatency == 0
 	case fact.JobStopped:
 		return f.Cause == fact.CauseNodeFailure || f.At == p.out.Now && slices.Contains(p.stops, f.Job)
+	case fact.DemandChanged: // an application is submitted with what it needs at first
+		return f.At == p.out.Now && f.Job == p.arrived
 	}
 	return false
 }

@@ -21,6 +21,7 @@ func TestVerify(t *testing.T) {
 		"nodes":    {Workload: someJobs(2, 200, true), Cluster: lab(false)},
 		"outages":  {Workload: someJobs(3, 200, true), Cluster: lab(true), Assume: costly},
 		"failures": {Workload: someJobs(4, 200, false), Cluster: lab(false), Faults: sim.Faults{MTBF: 20 * workload.Minute, MTTR: 5 * workload.Minute, Seed: 7}},
+		"services": {Workload: withServices(someJobs(6, 100, true)), Cluster: lab(true)},
 		"cut":      {Workload: someJobs(5, 200, true), Cluster: lab(true), Until: 30 * workload.Minute, Assume: sim.Assumptions{Grace: workload.Minute}},
 	}
 	refs := append(policy.Names(), "easy@helios", "srsf@helios", "conservative@helios", "sjf@given")
@@ -28,7 +29,7 @@ func TestVerify(t *testing.T) {
 		for _, ref := range refs {
 			t.Run(name+"/"+ref, func(t *testing.T) {
 				o.Policy = shipped(t, ref)
-				if o.Cluster.Count > 0 && o.Policy.Placement.By.NeedsNodes() {
+				if !suits(o.Policy, o.Cluster) {
 					t.Skip("needs nodes")
 				}
 				data, hash := record(t, o)

@@ -11,8 +11,8 @@ import (
 // list goes as far as package fact does.
 var (
 	kindWords    = words(fact.JobSubmitted, fact.Kind.String)
-	doWords      = words(fact.Uncharge, fact.Do.String)
-	codeWords    = words(fact.AboveShare, fact.Code.String)
+	doWords      = words(fact.Resize, fact.Do.String)
+	codeWords    = words(fact.FollowsDemand, fact.Code.String)
 	causeWords   = words(fact.CauseParked, fact.Cause.String)
 	outcomeWords = words(workload.OutcomeUnknown, workload.Outcome.String)
 )

@@ -13,8 +13,9 @@ import (
 
 // ToWorkload reads a journal as a trace, for another policy on the same
 // submissions. A job that ran to its end, or was withdrawn while it ran, has the
-// work it did as its duration. Of the others the duration is not known; they are
-// left out and counted by what became of them.
+// work it did as its duration; a real-time application has its life, and the demand
+// that it was told to have. Of the others the duration is not known; they are left
+// out and counted by what became of them.
 func ToWorkload(r *Reader) (*workload.Workload, *cluster.Spec, error) {
 	h := r.Header()
 	var jobs []past
@@ -40,14 +41,24 @@ func ToWorkload(r *Reader) (*workload.Workload, *cluster.Spec, error) {
 	}
 	w := &workload.Workload{Name: h.Workload.Name, Epoch: h.Workload.Epoch, Licence: h.Workload.Licence,
 		Source: filepath.Base(r.name), Format: "journal", Hash: r.Hash(), Rows: len(jobs)}
+	uneven := 0
 	for i := range jobs {
 		p := &jobs[i]
 		if p.fate != ended {
 			w.Drop(string(p.fate), fmt.Sprintf("%s:%d", w.Source, p.line))
 			continue
 		}
-		w.Jobs = append(w.Jobs, *p.spec)
-		w.Actual = append(w.Actual, workload.Actual{Duration: p.work, Outcome: p.outcome, Start: p.start, End: p.end})
+		a := workload.Actual{Duration: p.work, Outcome: p.outcome, Start: p.start, End: p.end}
+		if p.spec.Service != nil {
+			var known bool
+			if a.Demand, known = p.demand.curve(&p.spec.Service.Demand, p.end); !known {
+				uneven++
+			}
+		}
+		w.Jobs, w.Actual = append(w.Jobs, *p.spec), append(w.Actual, a)
+	}
+	if uneven > 0 {
+		w.Notes = append(w.Notes, fmt.Sprintf("the demand of %d real-time applications changed at times without a common step; what they declare stands for it", uneven))
 	}
 	w.Sort()
 	forgetDependencies(w)
@@ -80,6 +91,7 @@ type past struct {
 	end     workload.Time
 	work    workload.Span
 	outcome workload.Outcome
+	demand  told
 }
 
 func (p *past) fact(f *fact.Fact) {
@@ -90,13 +102,15 @@ func (p *past) fact(f *fact.Fact) {
 			p.start = f.At
 		}
 	case fact.JobFinished:
-		p.fate, p.end, p.work, p.outcome = ended, f.At, f.Kept, f.Outcome
+		p.fate, p.end, p.work, p.outcome = ended, f.At, p.life(f, f.Kept), f.Outcome
+	case fact.DemandChanged:
+		p.demand = append(p.demand, level{f.At, f.Demand})
 	case fact.JobStopped:
 		up := p.fate == runs
 		p.fate = requeued
 		switch f.Cause {
 		case fact.CauseCancelled:
-			p.fate, p.end, p.work, p.outcome = ended, f.At, f.Kept+f.Lost, workload.OutcomeCancelled
+			p.fate, p.end, p.work, p.outcome = ended, f.At, p.life(f, f.Kept+f.Lost), workload.OutcomeCancelled
 		case fact.CauseNodeFailure, fact.CauseParked:
 		default:
 			if up && p.spec.Contract.NotResumable {
@@ -106,8 +120,20 @@ func (p *past) fact(f *fact.Fact) {
 	case fact.JobCancelled:
 		if p.fate != runs { // a run ends by the stop that follows
 			p.fate = withdrawn
+			if p.spec.Service != nil { // it was taken down, as it would have been had it run
+				p.fate, p.end, p.work = ended, f.At, p.life(f, 0)
+			}
 		}
 	}
+}
+
+// life is the duration of a job that did so much work. That of a real-time application
+// does not hang on when it came up.
+func (p *past) life(f *fact.Fact, work workload.Span) workload.Span {
+	if p.spec.Service == nil {
+		return work
+	}
+	return max(f.At-p.spec.Submit, 0)
 }
 
 // forgetDependencies drops dependencies on jobs that are left out: there is

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/sim"
 	"github.com/escala-sched/escala/workload"
 )
@@ -96,5 +97,74 @@ func TestWhatIsLeftOutIsCounted(t *testing.T) {
 	}
 	if w.Rows != 9 || len(w.Notes) != 1 {
 		t.Errorf("rows %d, notes %q", w.Rows, w.Notes)
+	}
+}
+
+// TestServicesComeBack: an application's life, and what it really needed, are those of
+// the run; what it needed as declared needs no word.
+func TestServicesComeBack(t *testing.T) {
+	for _, ref := range []string{"fifo", "easy-per-event", "priority"} {
+		w := withServices(&workload.Workload{Name: "w", Epoch: workload.Unknown})
+		data, _ := record(t, sim.Options{Workload: w, Cluster: cluster.Uniform("1x8", 1, 8), Policy: shipped(t, ref)})
+		got, _, err := ToWorkload(reader(t, data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(w.Jobs, got.Jobs); diff != "" {
+			t.Errorf("%s: jobs (-want,+got):\n%s", ref, diff)
+		}
+		for i := range w.Actual {
+			a, b := &w.Actual[i], &got.Actual[i]
+			if a.Duration != b.Duration || (a.Demand == nil) != (b.Demand == nil) {
+				t.Errorf("%s: %s: %+v, want %+v", ref, w.Jobs[i].ID, b, a)
+			}
+			for at := w.Jobs[i].Submit; a.Demand != nil && at < b.End; at += 10 * workload.Second {
+				if want, have := a.Demand.At(at), b.Demand.At(at); want != have {
+					t.Fatalf("%s: %s needs %d at %d, and comes back with %d", ref, w.Jobs[i].ID, want, at, have)
+				}
+			}
+		}
+	}
+}
+
+func TestDemandOfFacts(t *testing.T) {
+	declared := workload.Curve{Step: 10, Values: []int32{1, 2, 2, 1}}
+	for name, tc := range map[string]struct {
+		told told
+		end  workload.Time
+		want *workload.Curve
+		odd  bool
+	}{
+		"nothing told":  {end: 40},
+		"as declared":   {told: told{{0, 1}, {10, 2}, {30, 1}}, end: 40},
+		"ends before":   {told: told{{0, 1}, {10, 2}}, end: 30},
+		"stays":         {told: told{{0, 1}, {10, 2}}, end: 40, want: &workload.Curve{Step: 10, Values: []int32{1, 2}}},
+		"one":           {told: told{{5, 9}}, end: 40, want: &workload.Curve{Start: 5, Step: 10, Values: []int32{9}}},
+		"odd times":     {told: told{{4, 1}, {10, 3}, {19, 0}}, end: 40, want: &workload.Curve{Start: 4, Step: 3, Values: []int32{1, 1, 3, 3, 3, 0}}},
+		"told twice":    {told: told{{4, 1}, {4, 2}, {6, 3}}, end: 40, want: &workload.Curve{Start: 4, Step: 2, Values: []int32{2, 3}}},
+		"no step there": {told: told{{0, 1}, {1, 3}, {mostValues, 0}}, end: 2 * mostValues, odd: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, ok := tc.told.curve(&declared, tc.end)
+			if diff := cmp.Diff(tc.want, got); diff != "" || ok == tc.odd {
+				t.Errorf("%v (-want,+got):\n%s", ok, diff)
+			}
+		})
+	}
+}
+
+// TestTakenDownWhileItWaits: an application that never came up has its life all the same.
+func TestTakenDownWhileItWaits(t *testing.T) {
+	lines := []string{
+		`{"t":10,"fact":"submitted","job":1,"spec":{"id":"b","submit_ms":10,"tasks":9,"gpus":1,"service":{"demand":{"step_ms":5,"gpus":[9]}}}}`,
+		`{"t":10,"fact":"demand","job":1,"gpus":9}`,
+		`{"t":25,"fact":"cancelled","job":1}`,
+	}
+	w, _, err := ToWorkload(reader(t, []byte(head(t)+strings.Join(lines, "\n")+"\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(w.Jobs) != 1 || w.Actual[0].Duration != 15 || w.Actual[0].Start != workload.Unknown {
+		t.Errorf("%+v", w.Actual)
 	}
 }

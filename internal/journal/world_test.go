@@ -59,6 +59,30 @@ func someJobs(seed uint64, n int, gangs bool) *workload.Workload {
 	return w
 }
 
+// withServices adds two real-time applications: one that needs what it declares, and one
+// that needs something else and is gone before the last job.
+func withServices(w *workload.Workload) *workload.Workload {
+	m := workload.Minute
+	day := workload.Curve{Start: -5 * m, Step: 4 * m, Values: []int32{1, 3, 2, 5, 2}, Repeat: true}
+	other := workload.Curve{Start: 2 * m, Step: 90 * workload.Second, Values: []int32{2, 0, 4}}
+	service := func(id string, at workload.Time, life workload.Span, tasks int32, s workload.Service) workload.Job {
+		return workload.Job{ID: id, Team: "vision", Kind: workload.KindRealtime, Submit: at, Estimate: life, Priority: 2,
+			Need: workload.Need{Tasks: tasks, GPUs: 1}, Contract: workload.Contract{HasMinRuntime: true, MinRuntime: life}, Service: &s}
+	}
+	w.Jobs = append(w.Jobs,
+		service("chat", 0, 50*m, 5, workload.Service{Demand: day, Min: workload.Curve{Start: -5 * m, Step: 4 * m, Values: []int32{1}}, Swaps: 2, SwapEvery: 4 * m, Penalty: 9}),
+		service("search", 2*m, 20*m, 4, workload.Service{Demand: workload.Curve{Step: workload.Hour, Values: []int32{2}}}))
+	w.Actual = append(w.Actual, workload.Actual{Duration: 50 * m, Start: workload.Unknown, End: workload.Unknown},
+		workload.Actual{Duration: 20 * m, Demand: &other, Start: workload.Unknown, End: workload.Unknown})
+	w.Sort()
+	return w
+}
+
+// suits tells whether a policy can run on the cluster.
+func suits(p *policy.Policy, c *cluster.Spec) bool {
+	return len(c.Nodes) > 0 || !p.Placement.By.NeedsNodes() && p.Horizon == nil
+}
+
 // lab is a cluster of two GPU types with racks, and nodes that come and go.
 func lab(outages bool) *cluster.Spec {
 	s := &cluster.Spec{Name: "lab", Levels: []string{"rack"}, PUE: 1.25, Currency: "EUR", Types: []cluster.Type{{Name: "A100", PricePerHour: 2.5, IdleWatts: 50, ActiveWatts: 400}}}

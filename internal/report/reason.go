@@ -86,8 +86,29 @@ func Sentence(r fact.Reason, names Namer) string {
 		return "A node of the place that was held for it takes no more work."
 	case fact.DependencyFailed:
 		return fmt.Sprintf("It can never start: %s ended in a way that does not satisfy its dependency.", other)
+	case fact.Planned, fact.PlannedLater, fact.Unplanned, fact.FollowsDemand:
+		return planSentence(r, until)
 	}
 	return shareSentence(r, other, until)
+}
+
+// planSentence renders the reasons of policies that plan the hours to come.
+func planSentence(r fact.Reason, until string) string {
+	switch {
+	case r.Code == fact.Planned:
+		return "The plan of the hours to come has it now."
+	case r.Code == fact.PlannedLater:
+		return fmt.Sprintf("The plan of the hours to come has it at %s.", until)
+	case r.Code == fact.Unplanned:
+		return fmt.Sprintf("The plan of the hours to come has no place for it until %s, where it ends.", until)
+	case r.Have < r.Want:
+		return fmt.Sprintf("It follows its demand: it needs %s, and can have only %d.", gpus(r.Want), r.Have)
+	case r.Have > r.Want:
+		return fmt.Sprintf("It follows its demand: it needs %s, and has %d.", gpus(r.Want), r.Have)
+	case r.Want == 0:
+		return "It follows its demand: it needs no GPU now."
+	}
+	return fmt.Sprintf("It follows its demand: it needs %s, and has as many.", gpus(r.Want))
 }
 
 // shareSentence renders the reasons of budgets, shares and contracts.

@@ -45,6 +45,15 @@ func TestSentenceNamesJobsAndTimes(t *testing.T) {
 		"guard": {fact.Reason{Code: fact.GuardOff, For: -1},
 			"Others could be stopped for it, but with its own start counted its account would be served no less than theirs, or they are below their share themselves."},
 		"blocked": {fact.Reason{Code: fact.BlockedByHead, For: 0}, "Job j0 is before it in the same queue and does not fit yet."},
+		"planned": {fact.Reason{Code: fact.Planned, For: -1}, "The plan of the hours to come has it now."},
+		"later": {fact.Reason{Code: fact.PlannedLater, For: -1, Until: 3 * workload.Hour},
+			"The plan of the hours to come has it at day 0 03:00:00."},
+		"unplanned": {fact.Reason{Code: fact.Unplanned, For: -1, Until: workload.Day},
+			"The plan of the hours to come has no place for it until day 1 00:00:00, where it ends."},
+		"follows": {fact.Reason{Code: fact.FollowsDemand, For: -1, Have: 3, Want: 3}, "It follows its demand: it needs 3 GPUs, and has as many."},
+		"short":   {fact.Reason{Code: fact.FollowsDemand, For: -1, Have: 1, Want: 3}, "It follows its demand: it needs 3 GPUs, and can have only 1."},
+		"spare":   {fact.Reason{Code: fact.FollowsDemand, For: -1, Have: 2, Want: 1}, "It follows its demand: it needs 1 GPU, and has 2."},
+		"asleep":  {fact.Reason{Code: fact.FollowsDemand, For: -1}, "It follows its demand: it needs no GPU now."},
 		"nobody":  {fact.Reason{Code: fact.BlockedByHead, For: -1}, "Another job is before it in the same queue and does not fit yet."},
 	}
 	for name, tc := range tests {
