@@ -19,8 +19,9 @@ import (
 // code cannot be tied to a name by trying names. Each sort of name has codes of
 // its own: a user and a team of one name do not show it.
 //
-// Shapes, times, priorities, contracts and outcomes stay: they are what the
-// workload is for, and a rare shape can still betray its owner to who knows it.
+// Shapes, times, priorities, contracts, demand curves and outcomes stay: they are
+// what the workload is for, and a rare shape or a curve that was published elsewhere
+// can still betray its owner to who knows it.
 // With rebase the first submission becomes time 0 and the calendar is forgotten.
 // Name, source, hash and notes are dropped.
 func Anonymize(w *workload.Workload, key []byte, rebase bool) *workload.Workload {
@@ -60,7 +61,7 @@ func Anonymize(w *workload.Workload, key []byte, rebase bool) *workload.Workload
 	}
 	if rebase && len(out.Jobs) > 0 {
 		out.Epoch = workload.Unknown
-		shift(out, -out.Jobs[0].Submit)
+		Shift(out, -out.Jobs[0].Submit)
 	}
 	return out
 }

@@ -53,6 +53,17 @@ func TestBadFiles(t *testing.T) {
 		"escala_need.jsonl":          `escala_need.jsonl:2: job "a": a part of a GPU (milli 500) needs gpus 1, not 2`,
 		"escala_after.jsonl":         `escala_after.jsonl: job "a" waits for "b", which is not in the workload`,
 
+		"escala_service_no_demand.jsonl": `escala_service_no_demand.jsonl:2: service of "a" has no demand; want "demand":{"step_ms":3600000,"gpus":[4,8]}`,
+		"escala_service_need.jsonl":      `escala_service_need.jsonl:2: service of "a": its job asks for 2 GPUs; want tasks (its highest demand) with "gpus":1, so that each GPU may come and go alone`,
+		"escala_service_step.jsonl":      `escala_service_step.jsonl:2: demand of "a": a curve with steps of 0 ms; want step_ms above 0 and gpus of 0 or more`,
+		"escala_service_negative.jsonl":  `escala_service_negative.jsonl:2: min of "a": value 1 of a curve is -1 GPUs; want step_ms above 0 and gpus of 0 or more`,
+		"escala_service_zero.jsonl":      `escala_service_zero.jsonl:2: service of "a": demand: 0 GPUs all the time; want a demand above 0 at some time, swap_gpus and swap_every_ms both above 0 or both 0, and a penalty of 0 or more`,
+		"escala_service_swaps.jsonl":     `escala_service_swaps.jsonl:2: service of "a": swaps: 3 GPUs every 0 ms; want a demand above 0 at some time, swap_gpus and swap_every_ms both above 0 or both 0, and a penalty of 0 or more`,
+		"escala_service_long.jsonl":      `escala_service_long.jsonl:2: demand of "a" goes on for more than 9e15 ms; want shorter steps, or fewer`,
+		"escala_service_huge.jsonl":      `escala_service_huge.jsonl:2: demand of "a" rises to 2147483647 GPUs; want fewer`,
+		"escala_demand_of_none.jsonl":    `escala_demand_of_none.jsonl:2: job "a" has an actual demand and declares none; want "service":{...}, or no demand`,
+		"escala_demand_empty.jsonl":      "escala_demand_empty.jsonl:2: actual demand: a curve without values; want step_ms above 0 and gpus of 0 or more",
+
 		"helios_all_dropped.csv": "helios_all_dropped.csv:2: no usable row in the file: 1 submit time not readable; want at least one job that can be replayed",
 		"swf_all_dropped.swf":    "swf_all_dropped.swf:2: no usable row in the file: 2 negative duration; want at least one job that can be replayed",
 		"openb_no_rows.csv":      "openb_no_rows.csv: no jobs in the file; want at least one row of data",

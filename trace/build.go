@@ -145,24 +145,7 @@ func (b *builder) rebase() {
 		first = min(first, w.Jobs[i].Submit)
 	}
 	w.Epoch = midnight(first, b.in.location())
-	shift(w, -w.Epoch)
-}
-
-// shift moves every point in time.
-func shift(w *workload.Workload, by int64) {
-	for i := range w.Jobs {
-		j, a := &w.Jobs[i], &w.Actual[i]
-		j.Submit += by
-		if j.Deadline != 0 {
-			j.Deadline += by
-		}
-		if a.Start != workload.Unknown {
-			a.Start += by
-		}
-		if a.End != workload.Unknown {
-			a.End += by
-		}
-	}
+	Shift(w, -w.Epoch)
 }
 
 // nothingLeft explains a log without a usable row by all causes, most frequent

@@ -21,6 +21,8 @@ type Info struct {
 	GPUJobs        int `json:"gpu_jobs"`
 	FractionalJobs int `json:"fractional_jobs"`
 	GangJobs       int `json:"gang_jobs"`
+	// Services are the real-time applications among the jobs.
+	Services []ServiceInfo `json:"services,omitempty"`
 	// First and Last submission, and the span between them.
 	First float64 `json:"first_submit"`
 	Last  float64 `json:"last_submit"`
@@ -153,6 +155,9 @@ func (d *describer) add(j *workload.Job, a *workload.Actual, info *Info) {
 	}
 	if j.Need.Tasks > 1 {
 		info.GangJobs++
+	}
+	if j.Service != nil {
+		info.Services = append(info.Services, describeService(j, a))
 	}
 	s := d.sizes[gpus]
 	if s == nil {

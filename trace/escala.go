@@ -72,6 +72,7 @@ type escalaJob struct {
 	Limit     int64             `json:"limit_ms,omitempty"`
 	Deadline  int64             `json:"deadline_ms,omitempty"`
 	Contract  *escalaContract   `json:"contract,omitempty"`
+	Service   *escalaService    `json:"service,omitempty"`
 	After     []escalaAfter     `json:"after,omitempty"`
 	Speed     []escalaSpeed     `json:"speed,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
@@ -98,11 +99,12 @@ type escalaSpeed struct {
 }
 
 type escalaActual struct {
-	Duration    *int64 `json:"duration_ms"`
-	Outcome     string `json:"outcome,omitempty"`
-	CancelAfter int64  `json:"cancel_after_ms,omitempty"`
-	Start       *int64 `json:"start_ms,omitempty"`
-	End         *int64 `json:"end_ms,omitempty"`
+	Duration    *int64       `json:"duration_ms"`
+	Outcome     string       `json:"outcome,omitempty"`
+	CancelAfter int64        `json:"cancel_after_ms,omitempty"`
+	Demand      *escalaCurve `json:"demand,omitempty"`
+	Start       *int64       `json:"start_ms,omitempty"`
+	End         *int64       `json:"end_ms,omitempty"`
 }
 
 func readEscala(in *Input) (*workload.Workload, error) {
@@ -217,6 +219,9 @@ func (r *escalaReader) job(line []byte) error {
 	if err != nil {
 		return err
 	}
+	if a.Demand != nil && j.Service == nil {
+		return r.fail("job "+quote(j.ID)+" has an actual demand and declares none", `"service":{...}, or no demand`)
+	}
 	if !r.ids.add(r.w.Jobs, j.ID) {
 		return r.fail("id "+quote(j.ID)+" appears twice", "an id of its own for each job")
 	}
@@ -268,6 +273,12 @@ func (r *escalaReader) declared(e *escalaJob) (workload.Job, error) {
 		msg, want, _ := strings.Cut(err.Error(), "; want ")
 		return j, r.fail("job "+quote(j.ID)+": "+msg, want)
 	}
+	if e.Service != nil {
+		var err error
+		if j.Service, err = r.service(j.ID, e.Service, &j.Need); err != nil {
+			return j, err
+		}
+	}
 	for _, v := range []int64{j.Estimate, j.Limit, j.Contract.MinRuntime, j.Contract.CheckpointInterval, j.Contract.RestartCost, j.Contract.Grace} {
 		if err := r.span(j.ID, v); err != nil {
 			return j, err
@@ -297,6 +308,13 @@ func (r *escalaReader) happened(e *escalaActual) (workload.Actual, error) {
 	}
 	if err := r.span("actual", a.Duration); err != nil {
 		return a, err
+	}
+	if e.Demand != nil {
+		c, err := r.curve("actual demand", e.Demand)
+		if err != nil {
+			return a, err
+		}
+		a.Demand = &c
 	}
 	return a, r.span("actual", a.CancelAfter)
 }
@@ -353,7 +371,10 @@ func toEscala(j *workload.Job, a *workload.Actual) *escalaJob {
 		Tasks: n.Tasks, GPUs: n.GPUs, Milli: n.Milli, MinTasks: n.MinTasks, MaxTasks: n.MaxTasks, CPU: n.CPU, Memory: n.Memory,
 		GPUTypes: n.GPUTypes, Within: n.Within, Nodes: n.Nodes, Span: n.Span,
 		Priority: j.Priority, Estimate: j.Estimate, Limit: j.Limit, Deadline: j.Deadline, Labels: j.Labels,
-		Actual: &escalaActual{Duration: &a.Duration, CancelAfter: a.CancelAfter},
+		Actual: &escalaActual{Duration: &a.Duration, CancelAfter: a.CancelAfter, Demand: toEscalaCurve(a.Demand)},
+	}
+	if j.Service != nil {
+		e.Service = toEscalaService(j.Service)
 	}
 	if a.Outcome != workload.OutcomeCompleted {
 		e.Actual.Outcome = a.Outcome.String()

@@ -69,7 +69,7 @@ func FuzzOpenb(f *testing.F)         { fuzzFormat(f, "openb", "openb_pods.csv") 
 func FuzzSlurm(f *testing.F) {
 	fuzzFormat(f, "slurm", "sacct.txt", "sacct_odd_delimiter.txt", "xdmod.log")
 }
-func FuzzEscala(f *testing.F) { fuzzFormat(f, "escala", "workload.jsonl") }
+func FuzzEscala(f *testing.F) { fuzzFormat(f, "escala", "workload.jsonl", "services.jsonl") }
 
 func FuzzOpenbNodes(f *testing.F) {
 	data, err := os.ReadFile(filepath.Join("testdata", "samples", "openb_nodes.csv"))

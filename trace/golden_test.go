@@ -22,7 +22,7 @@ func TestSamples(t *testing.T) {
 		"seren.csv": "acme", "kalos.csv": "acme", "kalos_converted.csv": "acme-converted",
 		"muri.csv": "muri", "openb_pods.csv": "openb",
 		"sacct.txt": "slurm", "sacct_odd_delimiter.txt": "slurm", "xdmod.log": "slurm",
-		"workload.jsonl": "escala",
+		"workload.jsonl": "escala", "services.jsonl": "escala",
 	}
 	for name, format := range tests {
 		t.Run(name, func(t *testing.T) {

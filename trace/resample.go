@@ -27,6 +27,9 @@ func Resample(w *workload.Workload, capacityMilli int64, ratio float64, seed uin
 	}
 	var asked int64
 	for i := range w.Jobs {
+		if w.Jobs[i].Service != nil {
+			return nil, &Error{File: w.Name, Msg: "job " + quote(w.Jobs[i].ID) + " is a real-time application, whose demand belongs to its own times", Want: "a workload without real-time applications"}
+		}
 		asked += w.Jobs[i].Need.TotalMilli()
 	}
 	if asked == 0 {

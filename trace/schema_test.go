@@ -50,6 +50,8 @@ func TestSchemaMatchesTypes(t *testing.T) {
 		"contract": {parse(job.Properties["contract"]), escalaContract{}},
 		"after":    {parse(parse(job.Properties["after"]).Items), escalaAfter{}},
 		"speed":    {parse(parse(job.Properties["speed"]).Items), escalaSpeed{}},
+		"curve":    {parse(schema.Defs["curve"]), escalaCurve{}},
+		"service":  {parse(schema.Defs["service"]), escalaService{}},
 		"actual":   {parse(job.Properties["actual"]), escalaActual{}},
 	}
 	for name, tc := range tests {

@@ -40,7 +40,7 @@ func sample(t *testing.T, name string, o Options) *workload.Workload {
 // TestEscalaRoundTrip: the format loses nothing, and writing again gives the
 // same bytes but for where the file came from.
 func TestEscalaRoundTrip(t *testing.T) {
-	for _, name := range []string{"workload.jsonl", "all_columns.csv", "sacct.txt", "small.swf", "openb_pods.csv", "quoted.csv"} {
+	for _, name := range []string{"workload.jsonl", "services.jsonl", "all_columns.csv", "sacct.txt", "small.swf", "openb_pods.csv", "quoted.csv"} {
 		w := sample(t, name, Options{})
 		data := write(t, "escala", w)
 		back, err := ReadBytes("again.jsonl", data, Options{})

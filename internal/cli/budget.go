@@ -34,11 +34,15 @@ func (f *budgetFlags) add(c *cobra.Command, about string) {
 	c.Flags().VarP(newChoice(&f.output, "table", "json"), "output", "o", "what to print: table, json")
 	_ = c.RegisterFlagCompletionFunc("output", words("table", "json"))
 	f.read.add(c)
+	f.read.addServices(c)
 }
 
 // inputs reads the budgets, and the workload where one is named.
 func (f *budgetFlags) inputs(s *State, path string) (*budget.Tree, *workload.Workload, error) {
 	if f.workload == "" {
+		if f.read.services != "" {
+			return nil, nil, badUsage("--workload jobs.csv", "--services adds to a workload, and none is named")
+		}
 		t, err := s.loadBudgets(path, nil)
 		if err != nil {
 			return nil, nil, err

@@ -52,7 +52,8 @@ out.fifo.csv, out.sjf-helios.csv and so on ("@", "/" and blanks become "-").`,
   escala compare jobs.csv --cluster c.yaml --policy srtf --checkpoint 30m --restart-cost 2m
   escala compare pods.jsonl --cluster nodes.csv --policy place-random,place-fgd --until 3h
   escala compare jobs.csv --cluster 16x8 --policy easy --window 7d..14d --jobs out.csv
-  escala compare lab.jsonl --cluster 128x8 --policy priority,easy --budgets budgets.yaml --window 5d..`,
+  escala compare lab.jsonl --cluster 128x8 --policy priority,easy --budgets budgets.yaml --window 5d..
+  escala compare jobs.csv --services apps.yaml --cluster 16x8 --policy fifo,easy`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), s, args, cmd.Flags().Changed)
 		},
@@ -66,6 +67,7 @@ out.fifo.csv, out.sjf-helios.csv and so on ("@", "/" and blanks become "-").`,
 	fs.StringVar(&f.jobs, "jobs", "", "write one row per job to this CSV `file`; one file for each of several policies")
 	f.world.add(c)
 	f.read.add(c)
+	f.read.addServices(c)
 	completeRun(c)
 	return c
 }
@@ -152,6 +154,9 @@ func (s *State) prepare(paths, policies []string, clusterRef string, read *readF
 			return nil, nil, err
 		}
 		if t.workload, err = demo.Workload(); err != nil {
+			return nil, nil, err
+		}
+		if t.workload, err = s.withServices(t.workload, read); err != nil {
 			return nil, nil, err
 		}
 		c.Attribution = demo.Attribution

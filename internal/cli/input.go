@@ -19,6 +19,7 @@ import (
 	"github.com/escala-sched/escala/internal/journal"
 	"github.com/escala-sched/escala/internal/yamlx"
 	"github.com/escala-sched/escala/trace"
+	"github.com/escala-sched/escala/trace/services"
 	"github.com/escala-sched/escala/workload"
 )
 
@@ -26,6 +27,8 @@ import (
 type readFlags struct {
 	format, timezone         string
 	gpuOnly, keepUnscheduled bool
+	// services is a file of real-time applications, "" = none.
+	services string
 }
 
 func (f *readFlags) add(cmd *cobra.Command) {
@@ -34,6 +37,14 @@ func (f *readFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.gpuOnly, "gpu-only", false, "drop jobs that ask for no GPU, and count them")
 	cmd.Flags().BoolVar(&f.keepUnscheduled, "keep-unscheduled", false, "openb: keep pods that never started")
 	_ = cmd.RegisterFlagCompletionFunc("format", completeFormats)
+}
+
+// addServices adds the option of commands whose workload may get real-time applications.
+func (f *readFlags) addServices(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.services, "services", "", "real-time applications to put among the jobs, a `file`")
+	_ = cmd.RegisterFlagCompletionFunc("services", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+	})
 }
 
 func completeFormats(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -94,8 +105,40 @@ func (s *State) readInput(path string) ([]byte, error) {
 	return data, nil
 }
 
-// readWorkload reads one workload.
+// readWorkload reads one workload, with the applications of --services.
 func (s *State) readWorkload(path string, f *readFlags) (*workload.Workload, error) {
+	w, err := s.readFile(path, f)
+	if err != nil {
+		return nil, err
+	}
+	return s.withServices(w, f)
+}
+
+// withServices puts the applications of --services among the jobs of a workload.
+func (s *State) withServices(w *workload.Workload, f *readFlags) (*workload.Workload, error) {
+	if f.services == "" {
+		return w, nil
+	}
+	o, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	data, err := s.readInput(f.services)
+	if err != nil {
+		return nil, err
+	}
+	out, err := services.Add(w, services.Input{File: f.services, Data: data, Read: s.ReadFile, Zone: o.Location})
+	if err != nil {
+		return nil, badInput(err, "docs/services.md has every key, with examples")
+	}
+	if c := s.ranOn[w]; c != nil {
+		s.ranOn[out] = c
+	}
+	return out, nil
+}
+
+// readFile reads the workload that a file holds.
+func (s *State) readFile(path string, f *readFlags) (*workload.Workload, error) {
 	o, err := f.options()
 	if err != nil {
 		return nil, err
@@ -156,12 +199,13 @@ func (s *State) readJournal(path string, data []byte) (*workload.Workload, error
 	return w, nil
 }
 
-// readWorkloads reads workloads that share a clock, and merges them.
+// readWorkloads reads workloads that share a clock, merges them, and adds the
+// applications of --services.
 func (s *State) readWorkloads(paths []string, f *readFlags) (*workload.Workload, error) {
 	var all []*workload.Workload
 	jobs := 0
 	for _, p := range paths {
-		w, err := s.readWorkload(p, f)
+		w, err := s.readFile(p, f)
 		if err != nil {
 			return nil, err
 		}
@@ -169,10 +213,14 @@ func (s *State) readWorkloads(paths []string, f *readFlags) (*workload.Workload,
 		jobs += len(w.Jobs)
 	}
 	s.room(bytesPerJob * int64(jobs))
-	if len(all) == 1 {
-		return all[0], nil
+	w := all[0]
+	if len(all) > 1 {
+		var err error
+		if w, err = merge(paths, all); err != nil {
+			return nil, err
+		}
 	}
-	return merge(paths, all)
+	return s.withServices(w, f)
 }
 
 // merge puts the jobs of several workloads on one clock. Workloads with a
@@ -198,7 +246,7 @@ func merge(paths []string, all []*workload.Workload) (*workload.Workload, error)
 			owner[w.Jobs[k].ID] = i
 		}
 		if w.Epoch != workload.Unknown {
-			shift(w, w.Epoch-out.Epoch)
+			trace.Shift(w, w.Epoch-out.Epoch)
 		}
 		out.Jobs, out.Actual = append(out.Jobs, w.Jobs...), append(out.Actual, w.Actual...)
 		out.Rows += w.Rows
@@ -230,24 +278,6 @@ func appendNew(list []string, s string) []string {
 		return list
 	}
 	return append(list, s)
-}
-
-func shift(w *workload.Workload, by workload.Span) {
-	if by == 0 {
-		return
-	}
-	for i := range w.Jobs {
-		j, a := &w.Jobs[i], &w.Actual[i]
-		j.Submit += by
-		if j.Deadline != 0 {
-			j.Deadline += by
-		}
-		for _, t := range []*workload.Time{&a.Start, &a.End} {
-			if *t != workload.Unknown {
-				*t += by
-			}
-		}
-	}
 }
 
 // clusterFor returns the cluster that --cluster names, or the one that the

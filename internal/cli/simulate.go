@@ -53,6 +53,7 @@ shown at the end: the same inputs give the same journal, byte by byte.`,
 	fs.StringVar(&f.reportPath, "report", "", "write a self-contained page of figures and pictures to this `file`")
 	f.world.add(c)
 	f.read.add(c)
+	f.read.addServices(c)
 	completeRun(c)
 	return c
 }

@@ -135,13 +135,17 @@ func cannotSay(err error) error {
 
 // loses says what a format leaves out of this workload.
 func loses(format string, w *workload.Workload) string {
+	apps := ""
+	if n := applications(w); n > 0 && format != "escala" {
+		apps = fmt.Sprintf(" The demand of %s is left out: a gang that holds the peak all the time stands in its place. The format escala holds it.", plural(n, "real-time application"))
+	}
 	switch format {
 	case "swf":
 		limits := ""
 		if n := trace.LimitsAsEstimates(w); n > 0 {
 			limits = fmt.Sprintf(" The time limit of %s without an estimate stands as the time requested.", plural(n, "job"))
 		}
-		return " SWF holds whole seconds, counts and numbers: names became numbers; cores, memory, types, labels and contracts are left out." + limits
+		return " SWF holds whole seconds, counts and numbers: names became numbers; cores, memory, types, labels and contracts are left out." + limits + apps
 	case "csv":
 		n := 0
 		for i := range w.Jobs {
@@ -150,8 +154,19 @@ func loses(format string, w *workload.Workload) string {
 			}
 		}
 		if n > 0 {
-			return fmt.Sprintf(" Speeds and labels of %s are left out: csv has no column for them, the format escala has.", plural(n, "job"))
+			apps = fmt.Sprintf(" Speeds and labels of %s are left out: csv has no column for them, the format escala has.", plural(n, "job")) + apps
 		}
 	}
-	return ""
+	return apps
+}
+
+// applications counts the real-time applications of a workload.
+func applications(w *workload.Workload) int {
+	n := 0
+	for i := range w.Jobs {
+		if w.Jobs[i].Service != nil {
+			n++
+		}
+	}
+	return n
 }

@@ -56,6 +56,7 @@ the command line, where others could read it.`,
 	c.Flags().StringVar(&keyFile, "key-file", "", "`file` that holds the secret key (default: the environment variable "+keyVariable+")")
 	c.Flags().BoolVar(&keepTimes, "keep-times", false, "keep points in time and the calendar")
 	read.add(c)
+	read.addServices(c)
 	write.add(c)
 	return c
 }

@@ -51,6 +51,7 @@ jobs can never run there. The exit code is 2 if a file cannot be used at all.`,
 	}
 	c.Flags().StringVarP(&clusterRef, "cluster", "c", "", "cluster that the jobs are to fit: 16x8, pool:256, or a `file`")
 	read.add(c)
+	read.addServices(c)
 	return c
 }
 

@@ -10,10 +10,11 @@ func workloadConvertCommand(s *State) *cobra.Command {
 		Short: "Write a workload in another format",
 		Long: `Reads a workload of any format and writes it as csv, swf or escala (JSON lines,
 which loses nothing). "-" is standard input or output. What the target has no place
-for is said.`,
+for is said. --services adds real-time applications, which only escala holds whole.`,
 		Example: `  escala workload convert cluster_log.csv jobs.csv --timezone Asia/Shanghai
   escala workload convert jobs.csv jobs.swf
-  escala workload convert sacct.txt - --to escala | gzip > jobs.jsonl.gz`,
+  escala workload convert sacct.txt - --to escala | gzip > jobs.jsonl.gz
+  escala workload convert jobs.csv both.jsonl --services apps.yaml`,
 		Args: argCount(2, 2, "the file to read and the file to write"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			batch(s)
@@ -32,6 +33,7 @@ for is said.`,
 		},
 	}
 	read.add(c)
+	read.addServices(c)
 	write.add(c)
 	return c
 }

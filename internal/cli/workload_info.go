@@ -55,6 +55,7 @@ put on it, and which of them can never run there. Without a WORKLOAD it shows th
 	c.Flags().VarP(newChoice(&output, "table", "json"), "output", "o", "what to print: table, json")
 	_ = c.RegisterFlagCompletionFunc("output", words("table", "json"))
 	read.add(c)
+	read.addServices(c)
 	return c
 }
 
@@ -79,7 +80,9 @@ func (s *State) infoOf(paths []string, read *readFlags, clusterRef string) (w *w
 		if err := read.unused(); err != nil {
 			return nil, nil, err
 		}
-		w, err = demo.Workload()
+		if w, err = demo.Workload(); err == nil {
+			w, err = s.withServices(w, read)
+		}
 	} else {
 		w, err = s.readWorkloads(paths, read)
 	}
@@ -94,6 +97,9 @@ func (s *State) infoOf(paths []string, read *readFlags, clusterRef string) (w *w
 	}
 	return w, on, nil
 }
+
+// mostNames is how many of a kind are shown to people.
+const mostNames = 15
 
 // infoText renders the summary for people.
 func infoText(i *workloadInfo, gpus int64) string {
@@ -138,6 +144,9 @@ func infoText(i *workloadInfo, gpus int64) string {
 		line("Recorded waits", "mean %s, median %s, p90 %s, longest %s", roundSpan(i.Wait.Mean), roundSpan(i.Wait.Median), roundSpan(i.Wait.P90), roundSpan(i.Wait.Max))
 	}
 	line("Kinds", "%s with GPUs, %s with a part of one, %s of several tasks", grouped(int64(i.GPUJobs)), grouped(int64(i.FractionalJobs)), grouped(int64(i.GangJobs)))
+	if len(i.Services) > 0 {
+		line("Real-time", "%s", servicesText(i.Services))
+	}
 	line("Users", "%s", grouped(int64(i.Users)))
 	if e := i.Estimates; e.Given > 0 {
 		line("Estimates", "%s given: %s exact, %s too long, %s too short; median of duration/estimate %s, mean accuracy %s %%",
@@ -150,6 +159,7 @@ func infoText(i *workloadInfo, gpus int64) string {
 	for _, z := range i.Sizes {
 		sizeLine(&b, grouped(z.GPUs), z.Jobs, z.GPUHours, i.GPUHours)
 	}
+	serviceLines(&b, i.Services)
 	for _, part := range []struct {
 		title string
 		rows  []trace.NameCount
@@ -158,10 +168,9 @@ func infoText(i *workloadInfo, gpus int64) string {
 			continue
 		}
 		fmt.Fprintf(&b, "\n%-16s %12s %14s %8s\n", part.title, "jobs", "GPU-hours", "share")
-		const most = 15
 		for n, r := range part.rows {
-			if n == most {
-				fmt.Fprintf(&b, "and %s more (--output json has all)\n", grouped(int64(len(part.rows)-most)))
+			if n == mostNames {
+				fmt.Fprintf(&b, "and %s more (--output json has all)\n", grouped(int64(len(part.rows)-mostNames)))
 				break
 			}
 			sizeLine(&b, r.Name, r.Jobs, r.GPUHours, i.GPUHours)
