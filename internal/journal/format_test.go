@@ -23,7 +23,7 @@ func TestHeaderRoundTrip(t *testing.T) {
 		{Name: "odd", Nodes: []cluster.Node{{Name: "a09", GPUs: 1}, {Name: "a10", GPUs: 1}, {Name: "b", GPUs: 2}, {Name: "b", GPUs: 2}, {Name: "c99999999999999999999", CPU: 5, Partitions: []string{"x", "y"}}}[:3]}} {
 		want := &Header{Engine: "v1", Cluster: spec, Policy: shipped(t, "sjf@helios"), Until: 5,
 			Workload: workload.Workload{Name: "w", Hash: "h", Source: "s", Format: "f", Licence: "l", Epoch: 0},
-			Assume:   sim.Assumptions{Checkpoint: -1, RestartCost: 2, Grace: 3, StartLatency: 4}, Faults: sim.Faults{MTBF: 1, MTTR: 2, Seed: 1 << 63}}
+			Assume:   sim.Assumptions{Checkpoint: -1, RestartCost: 2, Grace: 3, StartLatency: 4}, Faults: sim.Faults{MTBF: 1, MTTR: 2, Seed: 1 << 63}, Forecast: sim.Forecast{Error: 0.1, Seed: 3}}
 		line, err := want.appendTo(nil)
 		if err != nil {
 			t.Fatal(err)

@@ -26,13 +26,14 @@ type Header struct {
 	Workload workload.Workload
 	Assume   sim.Assumptions
 	Faults   sim.Faults
+	Forecast sim.Forecast
 	// Until is the time at which the run was to be cut, 0 = not.
 	Until workload.Time
 }
 
 // HeaderOf returns the header of a simulation; version is the program's.
 func HeaderOf(o *sim.Options, version string) *Header {
-	h := &Header{Engine: version, Cluster: o.Cluster, Policy: o.Policy, Assume: o.Assume, Faults: o.Faults, Until: o.Until}
+	h := &Header{Engine: version, Cluster: o.Cluster, Policy: o.Policy, Assume: o.Assume, Faults: o.Faults, Forecast: o.Forecast, Until: o.Until}
 	w := o.Workload
 	h.Workload = workload.Workload{Name: w.Name, Hash: w.Hash, Source: w.Source, Format: w.Format, Licence: w.Licence, Epoch: w.Epoch}
 	return h
@@ -51,6 +52,7 @@ type jsonHeader struct {
 	Policy   *jsonPolicy   `json:"policy"`
 	Assume   jsonAssume    `json:"assume"`
 	Faults   *jsonFaults   `json:"faults,omitempty"`
+	Forecast *jsonForecast `json:"forecast,omitempty"`
 	Until    int64         `json:"until_ms,omitempty"`
 	Cluster  *jsonCluster  `json:"cluster"`
 }
@@ -83,6 +85,11 @@ type jsonFaults struct {
 	Seed uint64 `json:"seed"`
 }
 
+type jsonForecast struct {
+	Error float64 `json:"error"`
+	Seed  uint64  `json:"seed"`
+}
+
 // baseName is a policy's name without the estimates model that a command line
 // may have put behind it: files do not take the '@'.
 func baseName(name string) string {
@@ -105,6 +112,9 @@ func (h *Header) appendTo(b []byte) ([]byte, error) {
 	}
 	if h.Faults != (sim.Faults{}) {
 		j.Faults = (*jsonFaults)(&h.Faults)
+	}
+	if h.Forecast.Error != 0 { // without an error the seed draws nothing
+		j.Forecast = (*jsonForecast)(&h.Forecast)
 	}
 	line, err := json.Marshal(j)
 	if err != nil {
@@ -151,6 +161,9 @@ func parseHeader(line []byte) (h *Header, msg, want string) {
 	}
 	if j.Faults != nil {
 		h.Faults = sim.Faults(*j.Faults)
+	}
+	if j.Forecast != nil {
+		h.Forecast = sim.Forecast(*j.Forecast)
 	}
 	for _, v := range []int64{j.Assume.Checkpoint, j.Assume.RestartCost, j.Assume.Grace, j.Assume.StartLatency} {
 		if v < -1 || v > maxTime {
