@@ -101,10 +101,7 @@ func (e *Engine) commitStart(a *fact.Action, j *job) error {
 	claimed := false
 	switch j.state {
 	case waiting:
-		milli = e.classes[j.class].shape.Milli
-		if a.Tasks > 0 {
-			milli = int64(a.Tasks) * int64(j.spec.Need.GPUs) * int64(j.spec.Need.MilliPerGPU())
-		}
+		milli = e.milliOf(j, a.Tasks)
 		f := e.frees[pool]
 		switch {
 		case e.layout.Counted() && f.Milli() < milli, !e.layout.Counted() && !available(f, e.layout, a.Place):
@@ -151,6 +148,14 @@ func (e *Engine) commitStart(a *fact.Action, j *job) error {
 		e.sharing.began(e, a, claimed)
 	}
 	return nil
+}
+
+// milliOf is the capacity of a job that runs with so many tasks, 0 = as its need says.
+func (e *Engine) milliOf(j *job, tasks int32) int64 {
+	if tasks > 0 {
+		return int64(tasks) * int64(j.spec.Need.GPUs) * int64(j.spec.Need.MilliPerGPU())
+	}
+	return e.classes[j.class].shape.Milli
 }
 
 // unpromise forgets the date of a job.
@@ -206,7 +211,7 @@ func enoughCores(f *cluster.Free, at int32, gs []cluster.Grant) bool {
 
 // commitHold keeps what is free of the place now; the rest comes as victims leave.
 func (e *Engine) commitHold(a *fact.Action, j *job) {
-	c := claim{job: a.Job, tasks: a.Tasks, milli: e.classes[j.class].shape.Milli}
+	c := claim{job: a.Job, tasks: a.Tasks, milli: e.milliOf(j, a.Tasks)}
 	if len(a.Place) > 0 {
 		c.pool = e.layout.PoolOf[a.Place[0].Node]
 		c.grants = e.keep(a.Place)

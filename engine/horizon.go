@@ -109,11 +109,22 @@ func (h *ahead) follow(e *Engine, d *decision, o *outlook, plan *horizon.Plan) {
 		if ci == none {
 			continue
 		}
-		if h.when[n] = d.now + int64(st.Start)*o.p.StepLength; st.Start == 0 {
+		if t := d.now + int64(st.Start)*o.p.StepLength; t < h.when[n] {
+			h.when[n] = t
+		}
+		if st.Start > 0 {
+			continue
+		}
+		if v := h.inTheWay(e, o, plan, st.Offset, st.Size); len(v) == 0 || !h.makeRoom(e, d, ci, n, st, v) {
 			h.start(e, d, ci, n, st)
 		}
 	}
 	for i, n := range o.services {
+		for _, s := range plan.Held[i][0].Slots() {
+			for _, v := range h.inTheWay(e, o, plan, s, 1) {
+				h.stop(e, d, v, n)
+			}
+		}
 		h.take(e, d, n, plan.Held[i][0], o.p.Apps[i].Demand[0])
 	}
 }

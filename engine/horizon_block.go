@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"math/bits"
-
-	"github.com/escala-sched/escala/place"
-)
+import "github.com/escala-sched/escala/place"
 
 // block is the piece of the row that a class of jobs takes, size 0 where a plan has no form
 // for it: no GPUs, a part of one, or nodes of different sizes that make no row.
@@ -55,7 +51,7 @@ func (h *ahead) blockOf(e *Engine, s *place.Shape, tasks int32) block {
 			}
 		}
 		if h.holds(b) {
-			if bits.OnesCount64(b.types) == len(e.layout.Pools) { // nothing to look at
+			if len(e.layout.Pools) == 1 { // nothing to look at
 				b.types = 0
 			}
 			return b

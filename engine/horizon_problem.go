@@ -28,6 +28,7 @@ func (h *ahead) look(e *Engine, d *decision, now workload.Time) *outlook {
 		o.p.Closed = append(o.p.Closed, g)
 	}
 	taken := horizon.NewSet(h.row.slots)
+	h.addClaims(e, o, taken)
 	h.addRunning(e, o, taken, now)
 	h.addServices(e, o, taken, now)
 	h.closeRest(e, o, taken)
@@ -57,6 +58,12 @@ func (h *ahead) addRunning(e *Engine, o *outlook, taken horizon.Set, now workloa
 			left := h.steps(e, j.end-now)
 			slices.Sort(slots)
 			slots = slices.Compact(slots) // parts of one GPU
+			if slices.ContainsFunc(slots, taken.Has) {
+				if slots = slices.DeleteFunc(slots, taken.Has); len(slots) == 0 {
+					continue // it leaves for a job that is there already
+				}
+				left = 1
+			}
 			for _, s := range slots {
 				taken.Add(s)
 			}
@@ -64,10 +71,27 @@ func (h *ahead) addRunning(e *Engine, o *outlook, taken horizon.Set, now workloa
 				o.jobs, o.classes = append(o.jobs, n), append(o.classes, none)
 				o.p.Jobs = append(o.p.Jobs, horizon.Job{ID: j.spec.ID, Kind: j.spec.Kind, GPUs: k, Slots: k, Align: 1, Steps: left,
 					Priority: priority(j.spec), Running: &horizon.Running{Offset: first, Elapsed: h.steps(e, now-j.since), Foreign: true}})
+				if e.mayInterrupt(j) && j.state != stopping {
+					h.interruptible(e, &o.p.Jobs[len(o.p.Jobs)-1], j, now)
+				}
 				continue
 			}
 			closeSlots(&o.p, j.spec.ID, slots, min(left, o.p.Steps))
 		}
+	}
+}
+
+// addClaims pins jobs whose place is being cleared where they will be.
+func (h *ahead) addClaims(e *Engine, o *outlook, taken horizon.Set) {
+	for i := range e.claims {
+		c := &e.claims[i]
+		j := &e.jobs[c.job]
+		slots := h.row.slotsOf(c.grants)
+		slices.Sort(slots)
+		for _, s := range slots {
+			taken.Add(s)
+		}
+		closeSlots(&o.p, j.spec.ID, slots, min(h.steps(e, e.durationIn(j, c.pool, c.tasks)), o.p.Steps))
 	}
 }
 
@@ -144,6 +168,9 @@ func (h *ahead) addJob(e *Engine, o *outlook, ci, n int32, now workload.Time) {
 		if job.Deadline, job.Late = int(max(dl-now, 0)/e.pol.Horizon.Step), lateWorth; job.Deadline == 0 {
 			job.Late = 0 // it is late already: that changes nothing any more
 		}
+	}
+	if e.mayInterrupt(j) {
+		h.interruptible(e, &job, j, now)
 	}
 	o.jobs, o.classes = append(o.jobs, n), append(o.classes, ci)
 	o.p.Jobs = append(o.p.Jobs, job)

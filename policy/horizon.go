@@ -28,6 +28,8 @@ type Horizon struct {
 	// PowerOfTwo gives every job a block whose size is a power of two; else as many GPUs as it
 	// asks for, whole nodes where it needs several.
 	PowerOfTwo bool
+	// Interrupt lets a plan stop jobs that declare a minimum runtime, once that is over.
+	Interrupt bool
 }
 
 // DefaultHorizon are the values of keys that a file leaves out.
@@ -45,6 +47,7 @@ type fileHorizon struct {
 	Queue      *int32          `yaml:"queue"`
 	Penalty    *int32          `yaml:"penalty"`
 	PowerOfTwo bool            `yaml:"powerOfTwo"`
+	Interrupt  bool            `yaml:"interrupt"`
 }
 
 func takeHorizon(p *Policy, f *file, root *yamlx.Node) error {
@@ -65,7 +68,7 @@ func takeHorizon(p *Policy, f *file, root *yamlx.Node) error {
 	set(&h.Work, f.Horizon.Work)
 	set(&h.Queue, f.Horizon.Queue)
 	set(&h.Penalty, f.Horizon.Penalty)
-	h.PowerOfTwo = f.Horizon.PowerOfTwo
+	h.PowerOfTwo, h.Interrupt = f.Horizon.PowerOfTwo, f.Horizon.Interrupt
 	at := root.At("horizon")
 	switch {
 	case h.Step < workload.Minute || h.Step > workload.Day:
@@ -104,4 +107,5 @@ func (h *Horizon) yaml(b *bytes.Buffer) {
 	line("queue", "%d", h.Queue)
 	line("penalty", "%d", h.Penalty)
 	line("powerOfTwo", "%t", h.PowerOfTwo)
+	line("interrupt", "%t", h.Interrupt)
 }

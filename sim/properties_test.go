@@ -126,6 +126,9 @@ func drawRich(t *rapid.T, j *workload.Job, i int, spec *cluster.Spec) {
 		j.After = []workload.Dependency{{Job: "j" + strconv.Itoa(rapid.IntRange(0, i-1).Draw(t, "on")),
 			When: workload.Condition(rapid.IntRange(0, 2).Draw(t, "when"))}}
 	}
+	if rapid.IntRange(0, 2).Draw(t, "contract") == 0 {
+		j.Contract.HasMinRuntime, j.Contract.MinRuntime = true, workload.Span(rapid.IntRange(0, 10).Draw(t, "min runtime"))*1000
+	}
 	j.Contract.CheckpointInterval = workload.Span(rapid.SampledFrom([]int{0, 0, 7}).Draw(t, "checkpoint")) * 1000
 }
 
@@ -172,6 +175,12 @@ func allPolicies(t testing.TB) []*policy.Policy {
 			t.Fatalf("no policy %s", n)
 		}
 		out = append(out, p)
+		if p.Horizon != nil {
+			stops, h := *p, *p.Horizon
+			h.Interrupt, h.Step = true, 5000 // steps as short as the jobs of these tests
+			stops.Name, stops.Horizon = p.Name+"-interrupt", &h
+			out = append(out, &stops)
+		}
 	}
 	return out
 }

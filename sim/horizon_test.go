@@ -1,0 +1,168 @@
+package sim_test
+
+import (
+	"context"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/policy"
+	"github.com/escala-sched/escala/sim"
+	"github.com/escala-sched/escala/workload"
+)
+
+// keepsContracts watches that a plan stops nothing but what may be stopped, when it may.
+type keepsContracts struct {
+	t     testing.TB
+	work  *workload.Workload
+	since map[int32]workload.Time
+	stops int
+}
+
+func (k *keepsContracts) Fact(f *fact.Fact) {
+	if f.Kind == fact.JobStarted {
+		k.since[f.Job] = f.At
+	}
+}
+
+func (k *keepsContracts) Action(a *fact.Action) {
+	if a.Do != fact.Stop || a.Reason.Code == fact.Withdrawn {
+		return
+	}
+	k.stops++
+	j := &k.work.Jobs[a.Job]
+	switch c := &j.Contract; {
+	case !c.HasMinRuntime || c.NotResumable || j.Service != nil:
+		k.t.Fatalf("at %d: %s is stopped, and never agreed to that", a.At, j.ID)
+	case a.At < k.since[a.Job]+c.MinRuntime:
+		k.t.Fatalf("at %d: %s is stopped %d ms after its start; it is protected for %d", a.At, j.ID, a.At-k.since[a.Job], c.MinRuntime)
+	}
+}
+
+func (*keepsContracts) Instant(*sim.Gauge) {}
+
+func TestPlansKeepContracts(t *testing.T) {
+	policies := map[string]*policy.Policy{}
+	for _, p := range allPolicies(t) {
+		policies[p.Name] = p
+	}
+	stops := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		x := drawWorld(rt, true)
+		for _, name := range []string{"horizon", "horizon-interrupt"} {
+			k := &keepsContracts{t: fatal{t, rt}, work: x.work, since: map[int32]workload.Time{}}
+			x.run(rt, policies[name], k, newLegal(fatal{t, rt}, x.spec, x.work))
+			if name == "horizon" && k.stops > 0 {
+				rt.Fatalf("%d jobs are stopped by a policy that stops nobody", k.stops)
+			}
+			stops += k.stops
+		}
+	})
+	if stops == 0 {
+		t.Error("no job was ever stopped: this test shows nothing")
+	}
+}
+
+// swaps counts the changes of a real-time application, and when.
+type swaps struct {
+	t    testing.TB
+	work *workload.Workload
+	has  map[int32][]cluster.Grant
+	at   map[int32][]workload.Time // one entry for each GPU gained or lost by a resize
+}
+
+func (s *swaps) Fact(f *fact.Fact) {
+	if f.Kind == fact.JobStopped || f.Kind == fact.JobFinished {
+		delete(s.has, f.Job)
+		delete(s.at, f.Job)
+	}
+}
+
+func (s *swaps) Action(a *fact.Action) {
+	if a.Do != fact.Start && a.Do != fact.Resize || s.work.Jobs[a.Job].Service == nil {
+		return
+	}
+	own := append([]cluster.Grant(nil), a.Place...)
+	defer func() { s.has[a.Job] = own }()
+	if a.Do == fact.Start {
+		return
+	}
+	had, has := gpuSet(s.has[a.Job]), gpuSet(own)
+	for g := range had {
+		if !has[g] {
+			s.at[a.Job] = append(s.at[a.Job], a.At)
+		}
+	}
+	for g := range has {
+		if !had[g] {
+			s.at[a.Job] = append(s.at[a.Job], a.At)
+		}
+	}
+	svc := s.work.Jobs[a.Job].Service
+	n := int32(0)
+	for _, t := range s.at[a.Job] {
+		if t+svc.SwapEvery > a.At {
+			n++
+		}
+	}
+	if svc.Swaps > 0 && n > svc.Swaps {
+		s.t.Fatalf("at %d: %s has changed %d GPUs within %d ms; it may change %d", a.At, s.work.Jobs[a.Job].ID, n, svc.SwapEvery, svc.Swaps)
+	}
+}
+
+func (*swaps) Instant(*sim.Gauge) {}
+
+type gpu struct {
+	node int32
+	bit  int
+}
+
+func gpuSet(gs []cluster.Grant) map[gpu]bool {
+	m := map[gpu]bool{}
+	for _, g := range gs {
+		for b := range 64 {
+			if g.GPUs>>b&1 == 1 {
+				m[gpu{g.Node, b}] = true
+			}
+		}
+	}
+	return m
+}
+
+// Where nothing forces it (no node fails, nothing is more than there is), an application
+// changes no more GPUs than it may.
+func TestSwapLimit(t *testing.T) {
+	p := shipped(t, "horizon")
+	short := *p.Horizon
+	short.Step, short.Replan = 60_000, 60_000
+	own := *p
+	own.Horizon = &short
+	rapid.Check(t, func(rt *rapid.T) {
+		w := &workload.Workload{Name: "services"}
+		life := workload.Span(60) * 60_000
+		for i := range rapid.IntRange(1, 3).Draw(rt, "services") {
+			s := &workload.Service{Swaps: int32(rapid.IntRange(1, 3).Draw(rt, "swaps")), SwapEvery: 60_000,
+				Demand: workload.Curve{Step: 60_000, Values: rapid.SliceOfN(rapid.Int32Range(0, 4), 2, 30).Draw(rt, "demand"), Repeat: true}}
+			s.Demand.Values[0] = max(1, s.Demand.Values[0])
+			w.Jobs = append(w.Jobs, workload.Job{ID: string(rune('a' + i)), Kind: workload.KindRealtime, Estimate: life, Service: s,
+				Need: workload.Need{Tasks: s.Demand.Peak(), GPUs: 1}})
+			w.Actual = append(w.Actual, workload.Actual{Duration: life, Start: workload.Unknown, End: workload.Unknown})
+		}
+		for i := range rapid.IntRange(0, 12).Draw(rt, "jobs") {
+			d := workload.Span(rapid.IntRange(1, 20).Draw(rt, "minutes")) * 60_000
+			w.Jobs = append(w.Jobs, workload.Job{ID: "j" + string(rune('a'+i)), Submit: workload.Time(rapid.IntRange(0, 30).Draw(rt, "at")) * 60_000,
+				Estimate: d, Need: workload.Need{GPUs: int32(rapid.SampledFrom([]int{1, 2, 4}).Draw(rt, "gpus"))}})
+			w.Actual = append(w.Actual, workload.Actual{Duration: d, Start: workload.Unknown, End: workload.Unknown})
+		}
+		w.Sort()
+		spec := cluster.Uniform("two", 2, 8)
+		_, err := sim.Run(context.Background(), sim.Options{Workload: w, Cluster: spec, Policy: &own,
+			Forecast:  sim.Forecast{Error: rapid.SampledFrom([]float64{0, 0.3}).Draw(rt, "error"), Seed: 1},
+			Observers: []sim.Observer{&swaps{t: fatal{t, rt}, work: w, has: map[int32][]cluster.Grant{}, at: map[int32][]workload.Time{}}, newLegal(fatal{t, rt}, spec, w)}})
+		if err != nil {
+			rt.Fatal(err)
+		}
+	})
+}
