@@ -38,8 +38,10 @@ type asked struct {
 
 // jobRun is one start of the job, and what became of it.
 type jobRun struct {
-	// start is the action, with a place of its own: that of the last resize where there was one.
-	start fact.Action
+	// start is the action, with a place of its own. So is resized, the last one, nil where
+	// there was none.
+	start   fact.Action
+	resized *fact.Action
 	// confirmed and left are [workload.Unknown] until they come.
 	confirmed, left workload.Time
 	// uncharged is when its charge ended while it ran, [workload.Unknown] = never.
@@ -91,6 +93,14 @@ func (h *history) run() *jobRun {
 		return nil
 	}
 	return &h.runs[len(h.runs)-1]
+}
+
+// place is what the run has, or had at its end.
+func (r *jobRun) place() *fact.Action {
+	if r.resized != nil {
+		return r.resized
+	}
+	return &r.start
 }
 
 // lastStop is the last run that was told to stop or lost its node, nil where there is none.
@@ -165,9 +175,10 @@ func (h *history) After(e *engine.Engine, a *fact.Action) {
 		r.start.Place = slices.Clone(a.Place)
 		h.runs = append(h.runs, r)
 		h.victims = nil
-	case fact.Resize: // the same run, elsewhere
-		r := h.run()
-		r.start.Place, r.start.Tasks, r.start.Count, r.start.Milli = slices.Clone(a.Place), a.Tasks, a.Count, a.Milli
+	case fact.Resize:
+		resized := *a
+		resized.Place = slices.Clone(a.Place)
+		h.run().resized = &resized
 	case fact.Hold:
 		h.held = *a
 		h.held.Place = slices.Clone(a.Place)

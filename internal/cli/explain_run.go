@@ -18,12 +18,21 @@ type runReport struct {
 	GPUs    float64     `json:"gpus"`
 	Place   []nodeShare `json:"place"`
 	Why     whyReport   `json:"why"`
+	// Resized is when and why a real-time application got its present GPUs; absent where
+	// it has those of its start.
+	Resized *resizeReport `json:"resized,omitempty"`
 	// Protected is until when it is safe, or was; absent where it was not.
 	Protected *float64 `json:"protectedUntil,omitempty"`
 	// Allocated is absent under policies without budgets.
 	Allocated *bool `json:"allocated,omitempty"`
 	// Charged is the path of the account, "" for nobody.
 	Charged string `json:"charged"`
+}
+
+// resizeReport is the last change of a run's GPUs.
+type resizeReport struct {
+	At  float64   `json:"at"`
+	Why whyReport `json:"why"`
 }
 
 // nodeShare is what a run has of a node.
@@ -35,8 +44,11 @@ type nodeShare struct {
 }
 
 func (x *explainer) run(r *jobRun) *runReport {
-	out := &runReport{Attempt: r.start.Attempt, Decided: inSeconds(r.start.At), GPUs: float64(r.start.Milli) / 1000, Place: x.places(r.start.Place),
+	out := &runReport{Attempt: r.start.Attempt, Decided: inSeconds(r.start.At), GPUs: float64(r.place().Milli) / 1000, Place: x.places(r.place().Place),
 		Why: *x.why(r.start.Reason)}
+	if r.resized != nil {
+		out.Resized = &resizeReport{At: inSeconds(r.resized.At), Why: *x.why(r.resized.Reason)}
+	}
 	a := x.found.Account
 	if a == nil {
 		return out
@@ -113,7 +125,7 @@ func (x *explainer) stopped(r *jobRun) *stopReport {
 	if r.left != workload.Unknown {
 		left := inSeconds(r.left)
 		out.Left, out.Cause, end = &left, r.end.Cause.String(), r.left
-		out.Lost, out.LostGPU = inSeconds(r.end.Lost), gpuHours(r.end.Lost*r.start.Milli)
+		out.Lost, out.LostGPU = inSeconds(r.end.Lost), gpuHours(r.end.Lost*r.place().Milli)
 		if out.Cause == "" { // it came to its end before it was gone
 			out.Cause = r.end.Outcome.String()
 		}

@@ -127,6 +127,9 @@ func (p *explainText) waits(w *waitReport) {
 func (p *explainText) run(r *runReport, at float64) {
 	p.line("Where", "%s", placeText(r.Place, r.GPUs))
 	p.line("Started", "at %s, start %d. %s", p.time(r.Decided), r.Attempt, r.Why.Text)
+	if r.Resized != nil {
+		p.line("Resized", "at %s. %s", p.time(r.Resized.At), r.Resized.Why.Text)
+	}
 	switch {
 	case r.Allocated == nil:
 		return
