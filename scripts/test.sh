@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # All tests: format, vet, lint, unit, property, golden and command-line tests with
 # the race detector where code is concurrent, fuzz seeds, build, smoke test.
-# Needs Go alone; tools come as Go modules at the versions of tools/go.mod.
+# Needs Go; tools come as Go modules at the versions of tools/go.mod. Where npm can
+# be reached the exact solver is tested too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,8 +27,17 @@ go test ./...
 step 'race detector'
 go test -short -race ./internal/... ./cmd/... ./sim ./metrics
 
+step 'HiGHS'
+if ./scripts/fetch-highs.sh; then
+	go vet -tags highs ./internal/highs ./internal/exact ./internal/cli
+	go tool -modfile=tools/go.mod golangci-lint run --build-tags highs ./internal/highs/... ./internal/exact/...
+	go test -tags highs ./internal/highs ./internal/exact
+else
+	echo 'skipped: its file is not there and npm could not get it'
+fi
+
 step 'build'
-go build -trimpath -o bin/escala ./cmd/escala
+./scripts/build.sh
 
 step 'smoke: compare on the embedded trace'
 dir=$(mktemp -d)
