@@ -125,7 +125,7 @@ func (h *ahead) follow(e *Engine, d *decision, o *outlook, plan *horizon.Plan) {
 				h.stop(e, d, v, n)
 			}
 		}
-		h.take(e, d, n, plan.Held[i][0], o.p.Apps[i].Demand[0])
+		h.take(e, d, n, plan.Held[i][0])
 	}
 }
 
@@ -175,11 +175,11 @@ func (h *ahead) giveUp(e *Engine, d *decision, n int32, want horizon.Set) {
 	d.arena = h.grantsOf(lost, &j.spec.Need, d.arena)
 	d.given = append(d.given, undo{pool: j.pool, from: from, to: len(d.arena)})
 	e.frees[j.pool].Give(d.arena[from:])
-	h.resize(e, d, n, keep, keep.Len(), e.demandNow(n))
+	h.resize(e, d, n, keep)
 }
 
 // take gives an application what the plan has for it, as far as it is free.
-func (h *ahead) take(e *Engine, d *decision, n int32, want horizon.Set, demand int) {
+func (h *ahead) take(e *Engine, d *decision, n int32, want horizon.Set) {
 	j := &e.jobs[n]
 	if want.Len() == 0 {
 		return
@@ -213,17 +213,17 @@ func (h *ahead) take(e *Engine, d *decision, n int32, want horizon.Set, demand i
 	}
 	d.undo = append(d.undo, undo{pool: pool, from: from, to: len(d.arena)})
 	e.frees[pool].Take(d.arena[from:])
-	h.resize(e, d, n, all, all.Len(), demand)
+	h.resize(e, d, n, all)
 }
 
 // resize writes the action: a start where the application does not run yet.
-func (h *ahead) resize(e *Engine, d *decision, n int32, slots horizon.Set, count, demand int) {
-	j := &e.jobs[n]
+func (h *ahead) resize(e *Engine, d *decision, n int32, slots horizon.Set) {
+	j, count := &e.jobs[n], slots.Len()
 	from := len(d.arena)
 	d.arena = h.grantsOf(slots, &j.spec.Need, d.arena)
 	a := fact.Action{Do: fact.Resize, Job: n, Attempt: j.attempt, For: none, Tasks: int32(count), Count: int32(count), Milli: int64(count) * 1000,
 		At: d.now, Place: d.arena[from:len(d.arena):len(d.arena)],
-		Reason: fact.Reason{Code: fact.FollowsDemand, For: none, Have: int32(count), Want: int32(demand)}}
+		Reason: fact.Reason{Code: fact.FollowsDemand, For: none, Have: int32(count), Want: int32(e.demandNow(n))}}
 	if j.state == waiting {
 		a.Do, a.Attempt = fact.Start, j.attempt+1
 	}

@@ -25,6 +25,7 @@ type planFlags struct {
 	budget                workload.Span
 	seed                  uint64
 	read                  planReading
+	workload              planWorkload
 	html, output          string
 }
 
@@ -36,7 +37,7 @@ const (
 func planCommand(s *State) *cobra.Command {
 	f := &planFlags{}
 	c := &cobra.Command{
-		Use:     "plan SCENARIO",
+		Use:     "plan SCENARIO|WORKLOAD",
 		GroupID: groupRun,
 		Short:   "Plan the hours to come: which GPU runs what in which step",
 		Long: `Reads a horizon (GPUs, steps, waiting and running jobs, real-time demand) and plans
@@ -44,6 +45,9 @@ it: batch-like work as blocks held without interruption, real-time work as a num
 GPUs that follows its demand. Shows the grid of GPU x time, what it is worth and how far
 from the best possible it is at most, where real-time work has no margin, and when which
 GPUs are idle. docs/horizon.md has the rules and the format; "-" is standard input.
+
+A workload on a --cluster is replayed under the policy horizon up to a time (--at), and
+planned from there.
 
 --mode fast searches orders of jobs. With --work it makes exactly so many attempts, and
 the same file, work and seed give the same plan everywhere; with --budget it makes as
@@ -56,8 +60,9 @@ holding its peak throughout. --against shows one beside the plan.`,
   escala plan day.json --mode fast --work 200 --output json
   escala plan day.json --mode full --budget 1m --against fifo --html plan.html
   escala plan day.json --policy fifo-grid
+  escala plan jobs.csv --cluster 4x8 --services services.yaml --at 2d
   escala plan day.json --blocks unaligned --complete`,
-		Args: argCount(1, 1, "a scenario"),
+		Args: argCount(1, 1, "a scenario, or a workload"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), s, args[0], cmd.Flags().Changed)
 		},
@@ -71,6 +76,7 @@ holding its peak throughout. --against shows one beside the plan.`,
 	fs.Var(newChoice(&f.policy, append([]string{"", "fifo"}, baselines()...)...), "policy", "plan by a baseline instead: fifo (which is fifo-strict), "+strings.Join(baselines()[1:], ", "))
 	fs.Var(newChoice(&f.against, append([]string{"", "fifo"}, baselines()...)...), "against", "compare with a baseline, named as for --policy")
 	f.read.add(c)
+	f.workload.add(c)
 	fs.VarP(newChoice(&f.output, "table", "json"), "output", "o", "what to print: table, json")
 	fs.StringVar(&f.html, "html", "", "write a self-contained page with the picture to this `file`")
 	_ = c.RegisterFlagCompletionFunc("mode", words(modeFast, modeFull))
@@ -120,7 +126,7 @@ func (f *planFlags) run(ctx context.Context, s *State, path string, given func(s
 	if err := f.settle(given); err != nil {
 		return err
 	}
-	q, err := loadProblem(s, path, f.read.reading())
+	q, err := f.loadProblem(ctx, s, path, given)
 	if err != nil {
 		return err
 	}

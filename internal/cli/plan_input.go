@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,9 +45,37 @@ func (f *planReading) reading() horizon.Reading {
 	return horizon.Reading{Unaligned: f.blocks == "unaligned", AnySize: f.blocks == "any-size", Complete: f.complete, CountSwaps: f.swaps == "count"}
 }
 
-// loadProblem makes a horizon of what a command line names. Today that is a scenario
-// file; a workload is to come in here.
-func loadProblem(s *State, path string, r horizon.Reading) (*horizon.Problem, error) {
+// loadProblem makes a horizon of what a command line names: a scenario, or a workload on
+// a cluster.
+func (f *planFlags) loadProblem(ctx context.Context, s *State, path string, given func(string) bool) (*horizon.Problem, error) {
+	q, err := loadScenario(s, path, f.read.reading())
+	switch wanted := f.workload.given(given); {
+	case errors.Is(err, errNoScenario) && path == "-":
+		return nil, badUsage(planHint, "standard input is no scenario: want one JSON object with gpus, steps, jobs and rt")
+	case errors.Is(err, errNoScenario):
+	case err == nil && wanted != "":
+		return nil, badUsage("without it", "--%s: %s is a scenario, which says that itself", wanted, path)
+	default:
+		return q, err
+	}
+	powerOfTwo := given("blocks") && f.read.blocks != "any-size"
+	q, err = f.workload.problem(ctx, s, path, powerOfTwo, given)
+	if err != nil {
+		return nil, err
+	}
+	r := f.read.reading()
+	r.AnySize = !powerOfTwo
+	q.Reading = r
+	if err := q.Check(); err != nil {
+		return nil, badInput(fmt.Errorf("%s: %w", path, err), planHint)
+	}
+	return q, nil
+}
+
+// errNoScenario: the file is something else.
+var errNoScenario = errors.New("no scenario")
+
+func loadScenario(s *State, path string, r horizon.Reading) (*horizon.Problem, error) {
 	data, err := s.readInput(path)
 	if err != nil {
 		return nil, err
@@ -60,8 +89,8 @@ func loadProblem(s *State, path string, r horizon.Reading) (*horizon.Problem, er
 	switch text := bytes.TrimSpace(data); {
 	case len(text) == 0:
 		return nil, badUsage(planHint, "%s: the file is empty; want a scenario", path)
-	case text[0] != '{' || isJournal(data):
-		return nil, badUsage(planHint, "%s is no scenario: want one JSON object with gpus, steps, jobs and rt", path)
+	case text[0] != '{' || isJournal(data) || isLines(text):
+		return nil, errNoScenario
 	}
 	q, err := scenario.Read(bytes.NewReader(data))
 	switch {
@@ -116,4 +145,10 @@ func jsonKind(kind string) string {
 		return "true or false"
 	}
 	return "a " + kind
+}
+
+// isLines tells whether a file holds one JSON object a line, as workloads do.
+func isLines(text []byte) bool {
+	line, rest, many := bytes.Cut(text, []byte("\n"))
+	return many && json.Valid(line) && bytes.HasPrefix(bytes.TrimSpace(rest), []byte("{"))
 }
