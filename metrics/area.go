@@ -1,6 +1,9 @@
 package metrics
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // milliMsPerGPUHour is one GPU-hour in milli-GPU x ms.
 const milliMsPerGPUHour = 1000 * 3_600_000
@@ -19,6 +22,37 @@ func (a *area) add(milli, ms int64) {
 	var carry uint64
 	a.lo, carry = bits.Add64(a.lo, lo, 0)
 	a.hi, _ = bits.Add64(a.hi, hi, carry)
+}
+
+// plus adds another sum.
+func (a *area) plus(b area) {
+	var carry uint64
+	a.lo, carry = bits.Add64(a.lo, b.lo, 0)
+	a.hi, _ = bits.Add64(a.hi, b.hi, carry)
+}
+
+// minus returns a less b, and zero where that is negative.
+func (a area) minus(b area) area {
+	lo, borrow := bits.Sub64(a.lo, b.lo, 0)
+	hi, borrow := bits.Sub64(a.hi, b.hi, borrow)
+	if borrow != 0 {
+		return area{}
+	}
+	return area{hi, lo}
+}
+
+// times returns n times the sum, the largest number there is where that is more.
+func (a area) times(n int64) area {
+	if n <= 0 {
+		return area{}
+	}
+	over, hi := bits.Mul64(a.hi, uint64(n))
+	carry, lo := bits.Mul64(a.lo, uint64(n))
+	hi, c := bits.Add64(hi, carry, 0)
+	if over+c > 0 {
+		return area{math.MaxUint64, math.MaxUint64}
+	}
+	return area{hi, lo}
 }
 
 // float returns the sum in milli-GPU x ms, rounded once.

@@ -48,8 +48,11 @@ func (c *Collector) stretches(at workload.Time) []*stretch {
 	return c.pair[:1]
 }
 
-// gaveWay books that a run had to.
+// gaveWay books that the run of a job had to. Applications count their stops themselves.
 func (c *Collector) gaveWay(j *jobState, at workload.Time) {
+	if j.service >= 0 {
+		return
+	}
 	again := j.kind == allocated && j.stopped != workload.Unknown && at-j.stopped <= thrashing
 	j.stopped = at
 	for _, s := range c.stretches(at) {

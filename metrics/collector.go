@@ -46,6 +46,8 @@ type Collector struct {
 	hasOne bool      // prev is set
 
 	inWindow, overall, atFinish totals
+	realtime                    realtime
+	worth                       worth
 	types                       typeTotals
 	finish                      workload.Time
 	anyFinish                   bool
@@ -74,9 +76,11 @@ type Collector struct {
 // totals are integrals over one stretch of time.
 type totals struct {
 	installed, available, assigned, held, fragmented area
+	// over is the part of assigned that applications hold and do not serve with.
+	over area
 }
 
-func (t *totals) add(g *sim.Gauge, ms workload.Span) {
+func (t *totals) add(g *sim.Gauge, over int64, ms workload.Span) {
 	t.installed.add(g.Installed, ms)
 	t.available.add(g.Available, ms)
 	t.assigned.add(g.Assigned, ms)
@@ -85,6 +89,9 @@ func (t *totals) add(g *sim.Gauge, ms workload.Span) {
 	}
 	if g.Fragmented {
 		t.fragmented.add(idle(g), ms)
+	}
+	if over != 0 {
+		t.over.add(over, ms)
 	}
 }
 
@@ -99,7 +106,8 @@ type jobState struct {
 	// left is how much more waiting may count as demand (SEMANTICS 34: a
 	// request never demands more than GPUs x remaining run time).
 	left workload.Span
-	// start of the current run, workload.Unknown without one, and what it holds.
+	// start of the current run, or its last resize, workload.Unknown without one, and
+	// what it holds.
 	start workload.Time
 	milli int64
 	// asks is what the job asks for, in milli-GPU.
@@ -120,9 +128,15 @@ type jobState struct {
 	// stopped is when it last had to give way; date is the first start promised, at
 	// the time promised. workload.Unknown = never.
 	stopped, date, promised workload.Time
+	// weight is what a GPU-hour of it is worth, 0 for what is no batch work; earned is
+	// what it came to.
+	weight int64
+	earned area
+	// service is its place among the applications, -1 for a job.
+	service int32
 	// known: the job was submitted; later: it has dependencies, so that its wait
-	// is no demand before it first starts.
-	known, later bool
+	// is no demand before it first starts; up: its run was confirmed.
+	known, later, up bool
 }
 
 var _ sim.Observer = (*Collector)(nil)
@@ -144,7 +158,8 @@ func NewCollector(cfg Config) *Collector {
 	c.accounts = newAccounts(&cfg, c.from, c.to)
 	c.pair = [2]*stretch{&c.both[0], &c.both[1]}
 	c.groups.index = make(map[string]int32)
-	c.series.limit = cfg.Bins
+	c.series.limit, c.realtime.series.limit = cfg.Bins, cfg.Bins
+	c.worth.init(c.from, c.to)
 	c.runs.limit = cfg.Runs
 	return c
 }
@@ -162,7 +177,9 @@ func (c *Collector) Fact(f *fact.Fact) {
 	case fact.JobSubmitted:
 		c.submit(f)
 	case fact.JobStarted:
-		if j := c.job(f.Job); j != nil {
+		if j := c.job(f.Job); j != nil && j.start != workload.Unknown {
+			j.up = true
+			c.holds(j, f.At)
 			c.beginCharge(j, f.At)
 		}
 	case fact.JobFinished, fact.JobStopped, fact.StartFailed:
@@ -172,7 +189,10 @@ func (c *Collector) Fact(f *fact.Fact) {
 			c.stopWaiting(j, f.At)
 			c.redeem(j, f.At, false)
 			j.since = workload.Unknown
+			c.retire(j, f.At)
 		}
+	case fact.DemandChanged:
+		c.demandChanged(f)
 	case fact.NodeDrained:
 		c.drain(f.Node, f.At)
 	case fact.NodeResumed:
@@ -192,6 +212,8 @@ func (c *Collector) Action(a *fact.Action) {
 	switch a.Do {
 	case fact.Start:
 		c.startRun(a)
+	case fact.Resize:
+		c.resize(a)
 	case fact.Stop:
 		if j := c.job(a.Job); j != nil {
 			c.endCharge(j, a.At)
@@ -205,6 +227,7 @@ func (c *Collector) Action(a *fact.Action) {
 		if j := c.job(a.Job); j != nil {
 			c.stopWaiting(j, a.At)
 			j.since = workload.Unknown
+			c.refused(j, a.At)
 		}
 	}
 }
@@ -216,6 +239,7 @@ func (c *Collector) Instant(g *sim.Gauge) {
 	}
 	c.prev, c.hasOne = *g, true
 	c.types.settle()
+	c.realtime.settle()
 	c.series.settle(c.began)
 	c.series.unallocated, c.series.squat = c.milliBy[unallocated], c.milliBy[squat]
 	if c.accounts != nil {
@@ -234,16 +258,17 @@ func (c *Collector) Instant(g *sim.Gauge) {
 
 // advance integrates the state that has held since the last instant up to now.
 func (c *Collector) advance(now workload.Time) {
-	g := &c.prev
+	g, over := &c.prev, c.realtime.heldOver
 	if ms := overlap(g.At, now, c.from, c.to); ms > 0 {
-		c.inWindow.add(g, ms)
+		c.inWindow.add(g, over, ms)
 	}
+	c.realtime.advance(g.At, now, c.from, c.to)
 	if !c.began {
 		return
 	}
 	from := max(g.At, c.begin)
 	if ms := now - from; ms > 0 {
-		c.overall.add(g, ms)
+		c.overall.add(g, over, ms)
 		c.types.add(ms)
 		if c.series.limit > 0 {
 			c.series.add(g, from, now)
@@ -271,8 +296,10 @@ func (c *Collector) submit(f *fact.Fact) {
 		submit: f.At, since: f.At, start: workload.Unknown, slot: -1,
 		left: c.runTime(f.Job, w), asks: w.Need.TotalMilli(), asked: classOf(w), leaf: noAccount, queues: noAccount, runs: noAccount,
 		stopped: workload.Unknown, date: workload.Unknown, promised: workload.Unknown,
-		group: c.groups.of(c.cfg.By.key(w)), known: true, later: len(w.After) > 0,
+		group: c.groups.of(c.cfg.By.key(w)), known: true, later: len(w.After) > 0, weight: weightOf(w), service: -1,
 	}
+	c.addService(f.Job, &c.jobs[f.Job], w)
+	c.worth.saw(c.jobs[f.Job].weight)
 	if c.accounts != nil {
 		j := &c.jobs[f.Job]
 		j.leaf, j.queues = c.accounts.leafOf(w)
@@ -303,96 +330,11 @@ func (c *Collector) runTime(n int32, j *workload.Job) workload.Span {
 	return workload.Never
 }
 
-func (c *Collector) startRun(a *fact.Action) {
-	j := c.job(a.Job)
-	if j == nil || j.start != workload.Unknown {
-		return
-	}
-	c.stopWaiting(j, a.At)
-	c.redeem(j, a.At, true)
-	j.since, j.start, j.kindSince, j.later, j.told = workload.Unknown, a.At, a.At, false, false
-	if j.kind = j.asked; a.Unallocated && j.asked == allocated {
-		j.kind = unallocated
-	}
-	if len(a.Place) == 0 {
-		j.milli = a.Milli
-		c.types.assignPool(j.milli)
-	} else {
-		j.milli = 0
-		for i := range a.Place {
-			g := &a.Place[i]
-			m := milliOf(g)
-			j.milli += m
-			c.types.assign(g.Node, m)
-			c.ranOn(g.Node, 1, a.At)
-		}
-	}
-	j.slot = c.open.put(a.Place)
-	c.milliBy[j.kind] += j.milli
-	if c.accounts != nil {
-		c.accounts.pools.assign(a.Place, 1)
-	}
-	if j.kind == allocated && j.queues != noAccount {
-		j.wants = j.milli
-		j.runs = c.accounts.runsIn(j.queues, a.Place)
-		c.accounts.ask(j.runs, j.wants)
-	}
-}
-
-func (c *Collector) endRun(f *fact.Fact) {
-	j := c.job(f.Job)
-	if j == nil {
-		return
-	}
-	if j.start != workload.Unknown {
-		c.loss(j, f)
-		c.release(f.Job, j, f.At)
-	} else {
-		c.stopWaiting(j, f.At)
-	}
-	j.since = workload.Unknown
-	if f.Kind == fact.JobFinished {
-		if c.sel.Contains(j.submit) {
-			c.finished = true
-		}
-		return
-	}
-	switch f.Cause {
-	case fact.CausePreempted, fact.CauseReservation, fact.CauseDrain:
-		c.gaveWay(j, f.At)
-	case fact.CauseCancelled:
-		return
-	}
-	j.since = f.At // back in the queue
-	c.waits(f.Job, j)
-}
-
-// release gives back what a run holds.
-func (c *Collector) release(n int32, j *jobState, at workload.Time) {
-	place := c.open.take(j.slot)
-	if c.accounts != nil {
-		c.accounts.pools.assign(place, -1)
-	}
-	if place == nil {
-		c.types.assignPool(-j.milli)
-	}
-	for i := range place {
-		c.types.assign(place[i].Node, -milliOf(&place[i]))
-		c.ranOn(place[i].Node, -1, at)
-	}
-	c.leave(j, at)
-	c.groups.rows[j.group].served(j, at, c.from, c.to)
-	if c.runs.limit > 0 {
-		c.runs.add(n, j.start, at, place, j.milli)
-	}
-	j.start, j.milli, j.slot = workload.Unknown, 0, -1
-}
-
 // loss books what the end of a run costs. Lost work and restart overhead are
 // run time, so they lie in the run that ends: the overhead at its beginning,
 // the lost work at its end.
 func (c *Collector) loss(j *jobState, f *fact.Fact) {
-	if f.Lost == 0 && f.Restart == 0 {
+	if f.Lost == 0 && f.Restart == 0 || j.service >= 0 { // what was served need not be served again
 		return
 	}
 	if j.kind != squat { // all of its time is lost as it is
@@ -472,6 +414,9 @@ func (c *Collector) stopWaiting(j *jobState, now workload.Time) {
 	if j.counts {
 		j.counts = false
 		c.accounts.ask(j.queues, -j.asks)
+	}
+	if j.service >= 0 { // what it lacks counts, running or not
+		return
 	}
 	c.groups.rows[j.group].waited.add(j.asks, overlap(j.since, j.since+n, c.from, c.to))
 }

@@ -32,6 +32,8 @@ func Compute(c *Collector, w *workload.Workload, r *sim.Result) Metrics {
 	m.losses(c)
 	m.split(&v)
 	m.budget(&v)
+	m.services(&v)
+	m.value(&v)
 	m.money(&v)
 	return m
 }
@@ -48,6 +50,9 @@ type view struct {
 	atFinish         bool // the types' integrals are those of the last finish
 	groups           []group
 	all, win         stretch
+	services         []service
+	shortHours       [2]hourCount
+	earned           area
 }
 
 // close continues the last state: a window may outlast the last fact, and a run
@@ -63,7 +68,7 @@ func (v *view) close() {
 	}
 	v.window, v.makespan = c.inWindow, c.overall
 	if c.hasOne {
-		v.window.add(&c.prev, overlap(c.prev.At, v.to, v.from, v.to))
+		v.window.add(&c.prev, c.realtime.heldOver, overlap(c.prev.At, v.to, v.from, v.to))
 	}
 	v.finish, v.atFinish = c.finish, true
 	if c.anyFinish && !v.cut {
@@ -71,11 +76,13 @@ func (v *view) close() {
 	} else {
 		v.finish, v.atFinish = v.end, false
 		if c.began {
-			v.makespan.add(&c.prev, v.end-max(c.prev.At, c.begin))
+			v.makespan.add(&c.prev, c.realtime.heldOver, v.end-max(c.prev.At, c.begin))
 		}
 	}
 	v.groups = append([]group(nil), c.groups.rows...)
 	v.all, v.win = c.both[0], c.both[1]
+	v.closeServices()
+	v.earned = c.worth.sum
 	for i := range c.jobs {
 		j := c.jobs[i] // a copy: closing it must not touch the collector
 		switch {
@@ -84,7 +91,8 @@ func (v *view) close() {
 			v.groups[j.group].served(&j, v.end, v.from, v.to)
 			v.all.ran(&j, v.end, -workload.Never, workload.Never)
 			v.win.ran(&j, v.end, v.from, v.to)
-		case j.since != workload.Unknown && !j.later:
+			v.earned.plus(c.worth.of(&j, v.end, 0, 0))
+		case j.since != workload.Unknown && !j.later && j.service < 0:
 			n := min(v.end-j.since, j.left)
 			v.groups[j.group].waited.add(j.asks, overlap(j.since, j.since+n, v.from, v.to))
 		}
@@ -163,6 +171,12 @@ func (m *Metrics) jobs(v *view, w *workload.Workload, r *sim.Result) {
 	for i := range n {
 		j, o := &w.Jobs[i], &r.Jobs[i]
 		if !v.c.sel.Contains(j.Submit) || v.cut && j.Submit > v.end {
+			continue
+		}
+		if j.Service != nil {
+			if i < len(v.c.jobs) && v.c.jobs[i].known {
+				groups.addService(v.c.jobs[i].group)
+			}
 			continue
 		}
 		m.Jobs++

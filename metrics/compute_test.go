@@ -25,7 +25,11 @@ const s = workload.Second
 //	b  2 GPUs, submitted at 100, runs on the fast node from 200 to 300
 //	c  1 GPU, submitted at 400, runs on the slow node from 600 to 700
 func preempted(t *testing.T) (*Collector, *workload.Workload, *sim.Result) {
-	w := jobs([3]int64{0, 450, 4}, [3]int64{100, 100, 2}, [3]int64{400, 100, 1})
+	t.Helper()
+	return preemptedOf(jobs([3]int64{0, 450, 4}, [3]int64{100, 100, 2}, [3]int64{400, 100, 1}))
+}
+
+func preemptedOf(w *workload.Workload) (*Collector, *workload.Workload, *sim.Result) {
 	c := NewCollector(Config{Cluster: twoTypes(), Workload: w, Bins: 8, Runs: 10})
 	p := newScript(c, w, 4)
 	p.submit(0)

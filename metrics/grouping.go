@@ -43,8 +43,15 @@ func GroupingOf(w *workload.Workload) Grouping {
 // group holds the integrals of one group over the window.
 type group struct {
 	name string
-	// assigned is GPU-time its jobs had; waited what its waiting jobs asked for.
-	assigned, waited area
+	// assigned is GPU-time its jobs and applications had, over what these held and did
+	// not serve with; waited what its waiting jobs asked for, and its applications lacked.
+	assigned, over, waited area
+}
+
+// delivered is the GPU-time that was of use, and the part that it is of what was demanded.
+func (g *group) delivered() (got, asked float64) {
+	got = g.assigned.minus(g.over).float()
+	return got, got + g.waited.float()
 }
 
 // served books the run of j that ends at the given time.
@@ -74,8 +81,7 @@ func (t *groupTable) of(name string) int32 {
 func jain(rows []group) (index float64, n int) {
 	var sum, squares float64
 	for i := range rows {
-		got := rows[i].assigned.float()
-		asked := got + rows[i].waited.float()
+		got, asked := rows[i].delivered()
 		if asked == 0 {
 			continue
 		}

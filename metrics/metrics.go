@@ -4,7 +4,8 @@ package metrics
 // GPU-hours. The JSON keys are a contract with scripts: none is renamed or
 // removed within a schema version, others may be added.
 type Metrics struct {
-	// Window that the numbers are over, and the jobs submitted in it.
+	// Window that the numbers are over, and the jobs submitted in it. Real-time
+	// applications are no jobs, here and below: they are in Services.
 	Window Bounds `json:"window"`
 	Jobs   int    `json:"jobs"`
 
@@ -14,6 +15,10 @@ type Metrics struct {
 	OccupancyMakespan float64 `json:"occupancy_makespan"`
 	// GoodputOccupancy leaves out GPU-time that was lost again or spent on restarting.
 	GoodputOccupancy float64 `json:"goodput_occupancy"`
+	// ServedOccupancy is occupancy without what real-time applications held and did not
+	// serve with: what was assigned to batch work and what met a demand. Nil without applications.
+	ServedOccupancy         *float64 `json:"served_occupancy,omitempty"`
+	ServedOccupancyMakespan *float64 `json:"served_occupancy_makespan,omitempty"`
 	// Availability is available / installed GPU-time in the window.
 	Availability float64 `json:"availability"`
 	// AllocatedGPURatio is assigned / installed GPUs right after the window's last submission.
@@ -68,6 +73,13 @@ type Metrics struct {
 	// Dates promised, nil where none was; Drains of nodes, nil where none was.
 	Dates  *Dates  `json:"dates,omitempty"`
 	Drains *Drains `json:"drains,omitempty"`
+	// Services are the real-time applications, nil without any.
+	Services *Services `json:"services,omitempty"`
+	// Value is what batch work of the window was worth, less penalties for demand that
+	// was not met; FinishedValue counts jobs alone that ended in it. Nil where all GPU-hours
+	// are worth the same and nothing is demanded.
+	Value         *float64 `json:"value,omitempty"`
+	FinishedValue *float64 `json:"finished_value,omitempty"`
 	// Budget is what accounts were owed and got, nil without budgets.
 	Budget *BudgetUse `json:"budget,omitempty"`
 
@@ -130,6 +142,8 @@ type TypeUse struct {
 type GroupUse struct {
 	Name string `json:"name"`
 	Jobs int    `json:"jobs"`
+	// Services are its real-time applications.
+	Services int `json:"services,omitempty"`
 	// GPUHours its jobs had in the window; Delivered of what they demanded, 0..1.
 	GPUHours  float64 `json:"gpu_hours"`
 	Delivered float64 `json:"delivered"`

@@ -32,13 +32,21 @@ func (o *openRuns) put(place []fact.Grant) int32 {
 	return s
 }
 
+// of returns the grants of a slot, none for -1. They are good until the next put.
+func (o *openRuns) of(s int32) []fact.Grant {
+	if s < 0 {
+		return nil
+	}
+	return o.slots[s]
+}
+
 // take returns the grants of a slot and frees it. They are good until the next put.
 func (o *openRuns) take(s int32) []fact.Grant {
 	if s < 0 {
 		return nil
 	}
 	o.free = append(o.free, s)
-	return o.slots[s]
+	return o.of(s)
 }
 
 // RunPart is what one run of a job had of one node: a box of the node x time picture.
@@ -74,7 +82,7 @@ type runStore struct {
 func (p *RunPart) size() float64 { return float64(p.Milli) * float64(p.End-p.Start) }
 
 func (s *runStore) add(job int32, start, end workload.Time, place []fact.Grant, milli int64) {
-	if place == nil {
+	if place == nil && milli > 0 {
 		s.put(RunPart{Job: job, Node: -1, Milli: milli, Start: start, End: end})
 		return
 	}
@@ -121,11 +129,7 @@ func (c *Collector) Runs(end workload.Time) *Runs {
 		if !j.known || j.start == workload.Unknown {
 			continue
 		}
-		var place []fact.Grant
-		if j.slot >= 0 {
-			place = c.open.slots[j.slot]
-		}
-		s.add(int32(i), j.start, max(end, c.prev.At), place, j.milli)
+		s.add(int32(i), j.start, max(end, c.prev.At), c.open.of(j.slot), j.milli)
 	}
 	s.trim()
 	slices.SortFunc(s.parts, func(a, b RunPart) int {
