@@ -32,7 +32,7 @@ func newAhead(l *cluster.Layout) (*ahead, error) {
 }
 
 func (h *ahead) decide(e *Engine, d *decision) {
-	if h.worthwhile(e) {
+	if h.worthwhile(e, d.now) {
 		o := h.look(e, d, d.now)
 		if plan := h.plan(e, o); plan != nil {
 			h.follow(e, d, o, plan)
@@ -45,10 +45,19 @@ func (h *ahead) decide(e *Engine, d *decision) {
 	}
 }
 
-// worthwhile tells whether a plan could change anything now: by counting.
-func (h *ahead) worthwhile(e *Engine) bool {
-	if h.serving(e) {
-		return true
+// worthwhile tells whether a plan could change anything now, by counting: some waiting job
+// may fit, or some application has not what it needs in this step.
+func (h *ahead) worthwhile(e *Engine, now workload.Time) bool {
+	for _, s := range e.services {
+		j := &e.jobs[s.job]
+		switch j.state {
+		case waiting:
+			return true
+		case starting, running:
+			if int(j.milli/1000) != h.needs(e, j.spec.Service, s, now, 0) {
+				return true
+			}
+		}
 	}
 	for _, ci := range e.active {
 		if c := &e.classes[ci]; h.block(e, c).size > 0 && e.placer.MayFitAny(e.frees, smallest(c.shape)) {
@@ -69,20 +78,24 @@ func (h *ahead) serving(e *Engine) bool {
 }
 
 // plan makes the plan. Where the applications cannot keep their rules (a node was lost, more
-// is needed than there is), they are held to none but their demand.
+// is needed than there is), first their bounds give way, then their swap limits; never
+// what is wanted.
 func (h *ahead) plan(e *Engine, o *outlook) *horizon.Plan {
 	s, err := horizon.NewSearch(&o.p, 0)
-	if err != nil {
+	for give := 0; err != nil && give < 2; give++ {
 		for i := range o.p.Apps {
 			a := &o.p.Apps[i]
-			a.SwapCap, a.Used = o.p.GPUs, 0
+			if give == 1 {
+				a.SwapCap, a.Used = o.p.GPUs, 0
+			}
 			for t := range a.Min {
 				a.Min[t], a.Max[t] = 0, o.p.GPUs
 			}
 		}
-		if s, err = horizon.NewSearch(&o.p, 0); err != nil {
-			return nil
-		}
+		s, err = horizon.NewSearch(&o.p, 0)
+	}
+	if err != nil {
+		return nil
 	}
 	s.Run(int(e.pol.Horizon.Work), nil)
 	return s.Plan()

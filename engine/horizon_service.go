@@ -173,22 +173,29 @@ func (h *ahead) addServices(e *Engine, o *outlook, taken horizon.Set, now worklo
 	}
 }
 
+// needs is what an application will need in step t of a plan made now: the most that is
+// forecast for the step, and now what it was told to need.
+func (h *ahead) needs(e *Engine, spec *workload.Service, s *service, now workload.Time, t int) int {
+	step := e.pol.Horizon.Step
+	from := now + int64(t)*step
+	if t == 0 && s.told {
+		return max(int(s.demand), int(spec.Demand.Max(from+1, from+step)))
+	}
+	return int(spec.Demand.Max(from, from+step))
+}
+
 // curves fills in what the application will need, step by step: now what it was told to need,
 // later the most that is forecast for the step.
 func (h *ahead) curves(e *Engine, a *horizon.App, spec *workload.Service, s *service, now workload.Time) {
 	pol := e.pol.Horizon
 	for t := range int(pol.Steps) {
 		from := now + int64(t)*pol.Step
-		want := int(spec.Demand.Max(from, from+pol.Step))
-		if t == 0 && s.told {
-			// What is needed now is known; what is foreseen for the rest of the step comes on top.
-			want = max(int(s.demand), int(spec.Demand.Max(from+1, from+pol.Step)))
-		}
+		want := h.needs(e, spec, s, now, t)
 		least := 0
 		if len(spec.Min.Values) > 0 {
 			least = min(int(spec.Min.Max(from, from+pol.Step)), want)
 		}
-		most := want + 1
+		most := h.row.slots // more than it needs is a waste, and no wrong
 		if len(spec.Max.Values) > 0 {
 			most = max(int(spec.Max.Max(from, from+pol.Step)), want)
 		}

@@ -106,7 +106,7 @@ type Service struct {
 	// Demand is the forecast, in GPUs.
 	Demand Curve
 	// Min is the least it can live with; empty = nothing. Max is the most it can use;
-	// empty = one more than the demand.
+	// empty = any number.
 	Min, Max Curve
 	// Swaps is how many GPUs may be gained or lost in a span of SwapEvery; 0 = any number.
 	Swaps     int32
