@@ -201,8 +201,12 @@ func (h *ahead) curves(e *Engine, a *horizon.App, spec *workload.Service, s *ser
 		}
 		a.Min, a.Demand, a.Max = append(a.Min, least), append(a.Demand, want), append(a.Max, most)
 	}
+	peak := len(a.Current)
+	for _, n := range a.Demand {
+		peak = max(peak, n)
+	}
 	for t := range a.Max {
-		a.Max[t] = min(a.Max[t], h.row.slots)
+		a.Max[t] = min(a.Max[t], peak, h.row.slots) // nobody needs more than will be needed at some time
 		a.Demand[t] = min(a.Demand[t], a.Max[t])
 		a.Min[t] = min(a.Min[t], a.Demand[t])
 	}
