@@ -56,7 +56,7 @@ func (b *bounder) capacity(in *instance, t int) {
 		c := &in.apps[a]
 		demand += c.demand[t]
 		for range c.demand[t] - c.min[t] {
-			price = append(price, float64(c.penalty)/unit)
+			price = append(price, float64(c.penalty)/float64(in.unit))
 		}
 	}
 	slices.Sort(price)

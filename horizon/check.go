@@ -1,8 +1,6 @@
 package horizon
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Check says what makes the problem one that has no plan: a number out of range, or a
 // state from before step 0 that breaks a rule.
@@ -12,6 +10,8 @@ func (p *Problem) Check() error {
 		return fmt.Errorf("gpus: %d; a horizon has 1 to %d GPUs", p.GPUs, maxGPUs)
 	case p.Steps < 1 || p.Steps > maxSteps:
 		return fmt.Errorf("steps: %d; a horizon has 1 to %d steps", p.Steps, maxSteps)
+	case p.GPUs*p.Steps > maxCells:
+		return fmt.Errorf("gpus x steps: %d x %d are more cells than the %d that a plan may have; make steps longer, or plan a part of the row", p.GPUs, p.Steps, maxCells)
 	case !(p.Decay > 0 && p.Decay <= 1):
 		return fmt.Errorf("decay: %v; a step is worth more than 0 and at most 1 of the one before", p.Decay)
 	case p.StepLength < 0:
@@ -25,8 +25,11 @@ func (p *Problem) Check() error {
 		}
 	}
 	for i, w := range p.Closed {
-		if w.First < 0 || w.Count < 1 || w.First+w.Count > p.GPUs || w.From < 0 || w.To <= w.From {
-			return fmt.Errorf("closed[%d] %q: GPUs %d to %d for steps %d to %d lie outside the %d GPUs, or are none", i, w.Name, w.First, w.First+w.Count-1, w.From, w.To-1, p.GPUs)
+		if w.First < 0 || w.Count < 1 || w.Count > p.GPUs-w.First {
+			return fmt.Errorf("closed[%d] %q: %d GPUs from GPU %d on; it closes at least 1 of the %d GPUs there are", i, w.Name, w.Count, w.First, p.GPUs)
+		}
+		if w.From < 0 || w.To <= w.From {
+			return fmt.Errorf("closed[%d] %q: from step %d to before step %d; it begins in step 0 or later, and ends after that", i, w.Name, w.From, w.To)
 		}
 	}
 	names := map[string]bool{}
@@ -60,13 +63,19 @@ func (p *Problem) Check() error {
 		}
 		names[a.ID] = true
 	}
+	if p.worth() > mostWorth {
+		return fmt.Errorf("priority and penalty: in all this is worth more than 2^49 GPU-steps of priority 1, which is more than can be added up exactly; divide all by the same number")
+	}
 	return nil
 }
 
 const (
 	maxGPUs  = 1 << 16
 	maxSteps = 1 << 12
+	maxCells = 1 << 24
 	maxWorth = 1 << 20
+	// maxSpan bounds spans of steps, inside the horizon or not.
+	maxSpan = 1 << 20
 )
 
 // slots is the size of a job's block.
@@ -76,69 +85,95 @@ func (p *Problem) slots(j *Job) int {
 }
 
 func (p *Problem) checkJob(j *Job) error {
-	size, align := p.Reading.Block(j)
 	switch {
 	case j.ID == "":
 		return fmt.Errorf("has no id")
 	case j.GPUs < 1:
 		return fmt.Errorf("gpus: %d; a job takes at least 1", j.GPUs)
-	case size > p.GPUs:
-		return fmt.Errorf("gpus: a block of %d does not fit the %d GPUs there are", size, p.GPUs)
-	case j.Steps < 1 || j.Steps > 1<<20:
-		return fmt.Errorf("steps: %d; a job runs at least 1 step, and at most %d", j.Steps, 1<<20)
-	case j.Priority < 0 || j.Priority > maxWorth:
-		return fmt.Errorf("priority: %d; it lies between 0 and %d", j.Priority, maxWorth)
 	case j.Slots < 0 || j.Align < 0:
 		return fmt.Errorf("slots: %d, align: %d; neither can be negative", j.Slots, j.Align)
+	case max(j.GPUs, j.Slots) > p.GPUs:
+		return fmt.Errorf("gpus: a block of %d does not fit the %d GPUs there are", max(j.GPUs, j.Slots), p.GPUs)
+	case p.slots(j) > p.GPUs:
+		return fmt.Errorf("gpus: %d, in a block of %d, the next power of two, do not fit the %d GPUs there are", j.GPUs, p.slots(j), p.GPUs)
+	case j.Steps < 1 || j.Steps > maxSpan:
+		return fmt.Errorf("steps: %d; a job runs at least 1 step, and at most %d", j.Steps, maxSpan)
+	case j.Priority < 0 || j.Priority > maxWorth:
+		return fmt.Errorf("priority: %d; it lies between 0 and %d", j.Priority, maxWorth)
 	case j.Release < 0:
 		return fmt.Errorf("release: step %d; the first step is 0", j.Release)
 	case j.Deadline < 0:
 		return fmt.Errorf("deadline: step %d is before the horizon; 0 means none", j.Deadline)
 	case j.Late < 0 || j.Late > 1000:
 		return fmt.Errorf("late: %d; what a late job is worth lies between 0 and 1000 thousandths", j.Late)
-	case j.MinSteps < 0:
-		return fmt.Errorf("min steps: %d; 0 means that it is never interrupted", j.MinSteps)
-	case j.Restart < 0:
-		return fmt.Errorf("restart: %d steps; it cannot be negative", j.Restart)
+	case j.MinSteps < 0 || j.MinSteps > maxSpan:
+		return fmt.Errorf("min steps: %d; it lies between 1 and %d, or is 0: never interrupted", j.MinSteps, maxSpan)
+	case j.Restart < 0 || j.Restart > maxSpan:
+		return fmt.Errorf("restart: %d steps; it lies between 0 and %d", j.Restart, maxSpan)
 	}
-	r := j.Running
-	if r == nil {
+	if err := p.checkTypes(j.Types); err != nil {
+		return err
+	}
+	if j.Running == nil {
 		return nil
 	}
-	switch {
-	case r.Offset < 0 || r.Offset+size > p.GPUs:
-		return fmt.Errorf("running: GPUs %d to %d lie outside the %d GPUs there are", r.Offset, r.Offset+size-1, p.GPUs)
-	case r.Elapsed < 0:
-		return fmt.Errorf("running: elapsed %d steps is negative", r.Elapsed)
-	case j.Release > 0:
-		return fmt.Errorf("running: it cannot run and be released in step %d; give release 0", j.Release)
-	case p.Reading.Complete && j.Steps > p.Steps && j.MinSteps == 0:
-		return fmt.Errorf("running: %d steps remain but the horizon has %d; under the reading that jobs end within the horizon that is not legal", j.Steps, p.Steps)
-	case r.Foreign:
-		return nil
-	case r.Offset%align != 0:
-		return fmt.Errorf("running: a block of %d begins at GPU %d; such blocks begin at multiples of %d", size, r.Offset, align)
-	}
-	if t := p.closedFor(r.Offset, size, 0, min(j.Steps, p.Steps)); t >= 0 && j.MinSteps == 0 {
-		return fmt.Errorf("running: its GPUs are closed from step %d on and it must not be interrupted", t)
-	}
-	if t := p.closedFor(r.Offset, size, 0, min(j.Steps, p.Steps, max(0, j.MinSteps-r.Elapsed))); t >= 0 {
-		return fmt.Errorf("running: its GPUs are closed from step %d on and it is protected longer than that", t)
+	if err := p.checkRunning(j); err != nil {
+		return fmt.Errorf("running: %w", err)
 	}
 	return nil
 }
 
-// closedFor returns the first step of [from, to) in which one of the slots is closed, -1 for none.
-func (p *Problem) closedFor(first, count, from, to int) int {
-	at := -1
+// checkTypes refuses a choice among types where the GPUs have none.
+func (p *Problem) checkTypes(types uint64) error {
+	if types != 0 && len(p.Types) == 0 {
+		return fmt.Errorf("types: it names some, but the GPUs have none; give the type of each GPU")
+	}
+	return nil
+}
+
+func (p *Problem) checkRunning(j *Job) error {
+	size, align := p.Reading.Block(j)
+	r := j.Running
+	switch {
+	case r.Offset < 0 || r.Offset > p.GPUs-size:
+		return fmt.Errorf("a block of %d from GPU %d on lies outside the %d GPUs there are", size, r.Offset, p.GPUs)
+	case r.Elapsed < 0 || r.Elapsed > maxSpan:
+		return fmt.Errorf("elapsed: %d steps; it lies between 0 and %d", r.Elapsed, maxSpan)
+	case j.Release > 0:
+		return fmt.Errorf("it cannot run and be released in step %d; give release 0", j.Release)
+	case p.Reading.Complete && j.Steps > p.Steps && j.MinSteps == 0:
+		return fmt.Errorf("%d steps remain but the horizon has %d; under the reading that jobs end within the horizon that is not legal", j.Steps, p.Steps)
+	}
+	stays, why := j.Steps, "must not be interrupted"
+	if j.MinSteps > 0 {
+		stays, why = min(j.Steps, max(0, j.MinSteps-r.Elapsed)), "is protected longer than that"
+	}
 	for _, w := range p.Closed {
-		if w.First < first+count && first < w.First+w.Count && w.From < to && from < w.To {
-			if t := max(w.From, from); at < 0 || t < at {
-				at = t
-			}
+		if w.First >= r.Offset+size || r.Offset >= w.First+w.Count || w.From >= min(stays, p.Steps) {
+			continue
+		}
+		if w.Absent {
+			return fmt.Errorf("from step %d on GPUs of its block do not exist (%q) and it %s", w.From, w.Name, why)
+		}
+		if !r.Foreign {
+			return fmt.Errorf("from step %d on GPUs of its block are closed (%q) and it %s", w.From, w.Name, why)
 		}
 	}
-	return at
+	if r.Foreign {
+		return nil
+	}
+	if r.Offset%align != 0 {
+		return fmt.Errorf("a block of %d begins at GPU %d; such blocks begin at multiples of %d", size, r.Offset, align)
+	}
+	if j.Types == 0 {
+		return nil
+	}
+	for g := r.Offset; g < r.Offset+size; g++ {
+		if t := p.Types[g]; j.Types>>t&1 == 0 || t != p.Types[r.Offset] {
+			return fmt.Errorf("its block is on GPU %d of type %d; all of it lies in one type that it may use", g, t)
+		}
+	}
+	return nil
 }
 
 func (p *Problem) checkApp(a *App, holder map[int]string) error {
@@ -164,6 +199,9 @@ func (p *Problem) checkApp(a *App, holder map[int]string) error {
 	case a.Penalty < 0 || a.Penalty > maxWorth:
 		return fmt.Errorf("penalty: %d; it lies between 0 and %d", a.Penalty, maxWorth)
 	}
+	if err := p.checkTypes(a.Types); err != nil {
+		return err
+	}
 	for _, g := range a.Current {
 		if g < 0 || g >= p.GPUs {
 			return fmt.Errorf("current: GPU %d does not exist; there are %d", g, p.GPUs)
@@ -173,26 +211,34 @@ func (p *Problem) checkApp(a *App, holder map[int]string) error {
 		}
 		holder[g] = a.ID
 	}
-	if a.profile() == nil {
+	if a.profile(p.GPUs, a.Max) == nil {
 		return fmt.Errorf("no number of GPUs keeps between min and max when at most %d change in a step, beginning from the %d held now", a.SwapCap, len(a.Current))
 	}
 	return nil
 }
 
-// noLayout says why real-time work has no legal layout.
+// noLayout says why real-time work has no legal layout that can be found.
 func (in *instance) noLayout() error {
 	for a := range in.apps {
-		d := newDecoder(in)
-		ok := false
-		tastes := make([]uint8, len(in.apps))
-		for like := range uint8(taste) {
-			tastes[a] = like
-			_, fits := d.layout(d.pinnedOpen, []int32{int32(a)}, tastes, false)
-			ok = ok || fits
-		}
-		if !ok {
-			return fmt.Errorf("rt[%d] %q: what runs and what is closed leave it less than its min, or take more of its GPUs in one step than its swap cap of %d", a, in.p.Apps[a].ID, in.apps[a].cap)
+		alone := *in.p
+		alone.Apps = in.p.Apps[a : a+1]
+		if err := compile(&alone).noLayoutAlone(); err != nil {
+			return fmt.Errorf("rt[%d] %q: %w", a, alone.Apps[0].ID, err)
 		}
 	}
 	return fmt.Errorf("rt: the applications together need more than what runs and what is closed leave them")
+}
+
+// noLayoutAlone is noLayout for the only application, nil if there is one.
+func (in *instance) noLayoutAlone() error {
+	c := &in.apps[0]
+	for t, n := range in.most(c) {
+		if n < c.min[t] {
+			return fmt.Errorf("in step %d what runs and what is closed leave it %d GPUs; its min is %d", t, max(n, 0), c.min[t])
+		}
+	}
+	if in.fits && newDecoder(in).insist() {
+		return nil
+	}
+	return fmt.Errorf("what runs and what is closed take more of its GPUs than it can replace when at most %d change in a step", c.cap)
 }

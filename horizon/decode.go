@@ -62,10 +62,9 @@ type decoder struct {
 	cand, block   Set
 	next          Set
 	window, found Set
+	tried         Set
 	leftOver      []uint64
 	left          []uint64 // the open slots that layout works on
-	pinnedOpen    []uint64
-	pinnedPlaced  []placed
 }
 
 // baseLayout remembers the layout of real-time work before any job is placed: it
@@ -95,39 +94,18 @@ func newDecoder(in *instance) *decoder {
 		d.base.rt = append(d.base.rt, make([]uint64, cells))
 		d.state = append(d.state, holding{held: make(Set, in.words)})
 	}
-	for _, s := range []*Set{&d.spare, &d.alive, &d.cand, &d.block, &d.next, &d.window, &d.found} {
+	for _, s := range []*Set{&d.spare, &d.alive, &d.cand, &d.block, &d.next, &d.window, &d.found, &d.tried} {
 		*s = make(Set, in.words)
 	}
-	d.pinnedOpen = append([]uint64(nil), in.open...)
-	for _, i := range in.pinned {
-		d.pin(i)
-	}
 	return d
-}
-
-// pin puts a running job where it is: to its end, or where it may be stopped for as
-// long as it may not.
-func (d *decoder) pin(i int32) {
-	in := d.in
-	j := &in.jobs[i]
-	n := j.steps
-	if j.min > 0 {
-		n = min(n, max(0, j.min-j.running.Elapsed))
-	}
-	for t := range min(n, in.steps) {
-		in.row(d.pinnedOpen, t).clearRange(j.running.Offset, j.size)
-	}
-	if n > 0 {
-		d.pinnedPlaced = append(d.pinnedPlaced, placed{job: i, offset: int32(j.running.Offset), steps: int32(n)})
-	}
 }
 
 // decode builds the grid of g and returns its objective, false where real-time work
 // cannot keep a hard rule.
 func (d *decoder) decode(g *genome) (int64, bool) {
 	in := d.in
-	copy(d.open, d.pinnedOpen)
-	d.placed = append(d.placed[:0], d.pinnedPlaced...)
+	copy(d.open, in.open)
+	d.placed = append(d.placed[:0], in.pinned...)
 	if !d.startLayout(g) {
 		return 0, false
 	}
@@ -164,12 +142,16 @@ func (d *decoder) startLayout(g *genome) bool {
 			copy(b.rt[a], d.rtNew[a])
 		}
 	}
+	rt, cost := b.rt, b.cost
 	if !b.ok {
-		return false
+		if in.settled == nil {
+			return false
+		}
+		rt, cost = in.settled.rt, in.settled.cost
 	}
-	d.shortfall = b.cost
+	d.shortfall = cost
 	for a := range d.rt {
-		copy(d.rt[a], b.rt[a])
+		copy(d.rt[a], rt[a])
 	}
 	return true
 }
@@ -220,7 +202,7 @@ func (d *decoder) place(i int32, g *genome) int64 {
 		return d.placePieces(i, g.where[i])
 	}
 	from := max(j.release, int(d.earliest[j.class]))
-	t := d.find(j, from, j.last, j.steps, g.where[i])
+	t := d.find(j, from, j.last, j.steps)
 	if g.push[i] != yield && len(d.in.apps) > 0 {
 		limit := t
 		if t < 0 {
@@ -230,7 +212,7 @@ func (d *decoder) place(i int32, g *genome) int64 {
 			return d.in.worth(j, at, j.steps)
 		}
 		if t >= 0 {
-			t = d.find(j, t, t, j.steps, g.where[i])
+			t = d.find(j, t, t, j.steps)
 		}
 	}
 	if t < 0 {
@@ -244,18 +226,16 @@ func (d *decoder) place(i int32, g *genome) int64 {
 
 // find returns the first step in [from, last] at which a block for the job is free
 // for n steps (or to the end of the horizon), -1 for none; the blocks are in d.found.
-func (d *decoder) find(j *job, from, last, n int, where uint8) int {
+func (d *decoder) find(j *job, from, last, n int) int {
 	in := d.in
 	size := int32(j.size)
-	if in.words == 1 && j.within == nil {
+	if in.words == 1 {
 		return d.find1(j, from, last, n)
 	}
 	acc := d.found
 next:
 	for t := from; t <= last; {
-		for i := range acc {
-			acc[i] = ^uint64(0)
-		}
+		j.mayStart(acc)
 		for s := min(t+n, in.steps) - 1; s >= t; s-- {
 			any := uint64(0)
 			if d.n[s] >= size {
@@ -270,13 +250,20 @@ next:
 				continue next
 			}
 		}
-		if j.within != nil && !d.insideOneType(j, acc) {
-			t++
-			continue
-		}
 		return t
 	}
 	return -1
+}
+
+// mayStart sets the first slots that blocks of the job may have.
+func (j *job) mayStart(s Set) {
+	if j.may != nil {
+		copy(s, j.may)
+		return
+	}
+	for i := range s {
+		s[i] = ^uint64(0)
+	}
 }
 
 // find1 is find for a row of at most 64 slots.
@@ -285,9 +272,13 @@ func (d *decoder) find1(j *job, from, last, n int) int {
 	sh := &in.shapes[j.shape]
 	k, shapes := int(j.shape), len(in.shapes)
 	size := int32(j.size)
+	may := ^uint64(0)
+	if j.may != nil {
+		may = j.may[0]
+	}
 next:
 	for t := from; t <= last; {
-		acc := ^uint64(0)
+		acc := may
 		for s := min(t+n, in.steps) - 1; s >= t; s-- {
 			if d.n[s] < size {
 				t = s + 1
@@ -308,24 +299,6 @@ next:
 		return t
 	}
 	return -1
-}
-
-// insideOneType drops the starts whose block is not of a single type that the job may use.
-func (d *decoder) insideOneType(j *job, acc Set) bool {
-	sh := &d.in.shapes[j.shape]
-	copy(d.block, acc)
-	clear(acc)
-	any := uint64(0)
-	for _, slots := range j.within {
-		if !sh.starts(d.next, slots) {
-			continue
-		}
-		for i := range acc {
-			acc[i] |= d.block[i] & d.next[i]
-			any |= acc[i]
-		}
-	}
-	return any != 0
 }
 
 // starts returns where blocks of the shape begin in what is free in step s.
@@ -406,9 +379,13 @@ func (d *decoder) snug(j *job, found Set, t int) {
 
 // take puts a stretch of job i on the grid.
 func (d *decoder) take(i int32, t, offset, n, lost int) {
-	in := d.in
-	j := &in.jobs[i]
 	d.placed = append(d.placed, placed{job: i, start: int32(t), offset: int32(offset), steps: int32(n), lost: int32(lost)})
+	d.occupy(&d.in.jobs[i], t, offset, n)
+}
+
+// occupy takes the cells of a stretch.
+func (d *decoder) occupy(j *job, t, offset, n int) {
+	in := d.in
 	end := min(t+n, in.steps)
 	shapes := len(in.shapes)
 	words := in.staleWords(offset, j.size)

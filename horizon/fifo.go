@@ -42,8 +42,9 @@ func FIFO(p *Problem, b Baseline) (*Plan, error) {
 	}
 	in := compile(p)
 	d := newDecoder(in)
-	copy(d.open, d.pinnedOpen)
-	d.placed = append(d.placed[:0], d.pinnedPlaced...)
+	copy(d.open, in.open)
+	d.placed = append(d.placed, in.pinned...)
+	d.runOn()
 	for a := range in.apps {
 		if err := d.reserve(a); err != nil {
 			return nil, err
@@ -90,9 +91,26 @@ func FIFO(p *Problem, b Baseline) (*Plan, error) {
 	return plan, nil
 }
 
+// runOn lets what runs and may be interrupted run to its end all the same, as long as its block is not closed.
+func (d *decoder) runOn() {
+	in := d.in
+	for t := range in.steps {
+		d.refresh(t)
+	}
+	for i := range in.jobs {
+		if j := &in.jobs[i]; j.running != nil && j.kept < j.steps {
+			d.goOn(int32(i))
+		}
+	}
+}
+
+// fifoStart starts a job in the first step from one on, to a last one, in which it may; -1 for none.
 func (d *decoder) fifoStart(i int32, from, last int) int {
 	j := &d.in.jobs[i]
-	t := d.find(j, from, min(last, j.last), j.steps, low)
+	if d.in.p.Reading.Complete {
+		last = min(last, d.in.steps-j.steps)
+	}
+	t := d.find(j, from, min(last, j.last), j.steps)
 	if t >= 0 {
 		d.take(i, t, d.found.lowest(), j.steps, 0)
 	}

@@ -92,10 +92,12 @@ type holding struct {
 // keep begins a step: what is taken from the application has to go.
 func (h *holding) keep(a *app, row Set, t int, countSwaps bool) bool {
 	before, swaps := h.n, a.swaps(t)
-	for i := range h.held {
-		lost := bits.OnesCount64(h.held[i] &^ row[i])
-		h.n -= lost
-		h.held[i] &= row[i]
+	for i, keep := range row {
+		if a.may != nil {
+			keep &= a.may[i]
+		}
+		h.n -= bits.OnesCount64(h.held[i] &^ keep)
+		h.held[i] &= keep
 	}
 	if countSwaps {
 		// Only the number matters: what went may come back elsewhere.

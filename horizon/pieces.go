@@ -6,35 +6,20 @@ package horizon
 func (d *decoder) placePieces(i int32, where uint8) int64 {
 	in := d.in
 	j := &in.jobs[i]
-	left, t, first := j.steps, j.release, true
+	left, t, end, lost := j.steps, j.release, 0, 0
 	value := int64(0)
-	end := 0
 	if j.running != nil {
-		// Its protected steps are pinned; it goes on beside them while its block is free.
-		kept := min(left, max(0, j.min-j.running.Elapsed))
-		value = in.raw(j, 0, kept)
-		n := d.runFor(j, j.running.Offset, kept, left-kept)
-		if n > 0 {
-			value += in.raw(j, kept, n)
-			d.take(i, kept, j.running.Offset, n, 0)
-		}
-		left -= kept + n
-		t = kept + n
-		end = t
-		first = false
+		t = d.goOn(i)
+		left, end, lost = left-t, t, j.restart
+		value = in.raw(j, 0, t)
 	}
-	for left > 0 && t <= in.steps-1 {
-		lost := j.restart
-		if first {
-			lost = 0
-		}
+	for left > 0 {
 		need := min(left+lost, max(j.min, lost+1))
-		last := in.steps - 1
+		last := in.steps - 1 - lost // what does no work inside the horizon is not begun
 		if in.p.Reading.Complete {
-			last = in.steps - need
+			last = min(last, in.steps-need)
 		}
-		t = d.find(j, t, last, need, where)
-		if t < 0 {
+		if t = d.find(j, t, last, need); t < 0 {
 			break
 		}
 		at := d.choice(j, d.found, t, where)
@@ -43,21 +28,40 @@ func (d *decoder) placePieces(i int32, where uint8) int64 {
 		value += in.raw(j, t+lost, n-lost)
 		left -= n - lost
 		t += n
-		end = t
-		first = false
+		end, lost = t, j.restart
 	}
 	if left > 0 {
-		end = in.steps + left
+		end = max(end, in.steps) + left
 	}
 	return j.inTime(value, end)
 }
 
-// runFor is for how many steps from step t, at most n, the block at offset is free.
-// Past the horizon everything is.
+// goOn lets a running job go on where it is beyond the steps that are pinned, while its block
+// is free, and returns for how many steps it runs there in all.
+func (d *decoder) goOn(i int32) int {
+	in := d.in
+	j := &in.jobs[i]
+	n := d.runFor(j, j.running.Offset, j.kept, j.steps-j.kept)
+	switch {
+	case n == 0:
+	case j.kept == 0:
+		d.take(i, 0, j.running.Offset, n, 0)
+	default: // one stretch with what is pinned
+		d.placed[j.pin].steps += int32(n)
+		d.occupy(j, j.kept, j.running.Offset, n)
+	}
+	return j.kept + n
+}
+
+// runFor is for how many steps from step t, at most n, the block at offset is free. Past the
+// horizon everything is, where jobs may run past it.
 func (d *decoder) runFor(j *job, offset, t, n int) int {
 	in := d.in
 	for s := t; s < t+n; s++ {
 		if s >= in.steps {
+			if in.p.Reading.Complete {
+				return s - t
+			}
 			return n
 		}
 		if !in.row(d.free, s).hasRange(offset, j.size) {

@@ -9,36 +9,33 @@ func NewSet(gpus int, slots ...int) Set {
 	return s
 }
 
-// OpenSlots returns, for each step, the slots that are neither closed nor pinned.
-func OpenSlots(p *Problem) []Set {
-	in := compile(p)
-	d := newDecoder(in)
-	open := make([]Set, in.steps)
-	for t := range open {
-		open[t] = in.row(d.pinnedOpen, t)
-	}
-	return open
-}
-
-// Offsets returns the first slots that blocks of a job may have by size and type.
-func Offsets(p *Problem, jobIndex int) []int {
-	in := compile(p)
-	d := newDecoder(in)
-	j := &in.jobs[jobIndex]
-	all, found := NewSet(p.GPUs), make(Set, in.words)
-	all.fillRange(0, p.GPUs)
-	in.shapes[j.shape].starts(found, all)
-	if j.within != nil {
-		d.insideOneType(j, found)
-	}
-	return found.Slots()
-}
-
 // Pinned returns the plan in which nothing is but what has to be: running jobs where they
 // are, applications with no slots.
 func Pinned(p *Problem) *Plan {
-	in := compile(p)
-	d := newDecoder(in)
-	d.placed = append(d.placed, d.pinnedPlaced...)
+	d := newDecoder(compile(p))
+	d.placed = append(d.placed, d.in.pinned...)
 	return d.plan()
+}
+
+// offsets lists, for each way in which blocks may lie, the first slots that they may have, and
+// says which way each job has.
+func (in *instance) offsets() (lists [][]int, of []int) {
+	all, found := NewSet(in.gpus), NewSet(in.gpus)
+	all.fillRange(0, in.gpus)
+	index := map[insideKey]int{}
+	of = make([]int, len(in.jobs))
+	for i := range in.jobs {
+		j := &in.jobs[i]
+		k := insideKey{j.shape, in.p.Jobs[i].Types}
+		at, ok := index[k]
+		if !ok {
+			at = len(lists)
+			index[k] = at
+			in.shapes[j.shape].starts(found, all)
+			j.keepMay(found)
+			lists = append(lists, found.Slots())
+		}
+		of[i] = at
+	}
+	return lists, of
 }

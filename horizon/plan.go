@@ -62,7 +62,8 @@ type Score struct {
 func (p *Plan) Score() Score {
 	q := p.Problem
 	var s Score
-	weight := weights(q.Decay, q.Steps)
+	unit := q.unit()
+	weight := weights(q.Decay, q.Steps, unit)
 	value := make([]int64, len(q.Jobs))
 	work, end := make([]int, len(q.Jobs)), make([]int, len(q.Jobs))
 	used := 0
@@ -71,11 +72,9 @@ func (p *Plan) Score() Score {
 		j := &q.Jobs[st.Job]
 		work[st.Job] += st.Steps - st.Restart
 		end[st.Job] = max(end[st.Job], st.End())
-		for t := st.Start; t < min(st.End(), q.Steps); t++ {
+		for t := st.Start + st.Restart; t < min(st.End(), q.Steps); t++ {
 			used += j.GPUs
-			if t >= st.Start+st.Restart {
-				value[st.Job] += j.Priority * int64(j.GPUs) * weight[t]
-			}
+			value[st.Job] += j.Priority * int64(j.GPUs) * weight[t]
 		}
 	}
 	total, penalty := int64(0), int64(0)
@@ -89,7 +88,7 @@ func (p *Plan) Score() Score {
 			s.Done++
 		}
 		if left := j.Steps - work[i]; left > 0 {
-			end[i] = max(end[i], q.Steps+left)
+			end[i] = max(end[i], q.Steps) + left
 		}
 		if j.Deadline > 0 && end[i] > j.Deadline {
 			s.Late++
@@ -117,19 +116,32 @@ func (p *Plan) Score() Score {
 			before = held
 		}
 	}
-	s.Utilisation = float64(used) / float64(q.GPUSteps())
+	if capacity := q.GPUSteps(); capacity > 0 {
+		s.Utilisation = float64(used) / float64(capacity)
+	}
 	s.objective = total - penalty
-	s.Value, s.Penalty, s.Objective = float64(total)/unit, float64(penalty)/unit, float64(total-penalty)/unit
+	one := float64(unit)
+	s.Value, s.Penalty, s.Objective = float64(total)/one, float64(penalty)/one, float64(total-penalty)/one
 	return s
 }
 
 // GPUSteps is the capacity of the horizon: GPUs that exist, times steps.
-func (q *Problem) GPUSteps() int {
-	n := q.GPUs * q.Steps
-	for _, w := range q.Closed {
-		if w.Absent {
-			n -= w.Count * (min(w.To, q.Steps) - max(w.From, 0))
+func (p *Problem) GPUSteps() int {
+	absent := make([]Set, p.Steps)
+	n := p.GPUs * p.Steps
+	for _, w := range p.Closed {
+		if !w.Absent {
+			continue
 		}
+		for t := w.From; t < min(w.To, p.Steps); t++ {
+			if absent[t] == nil {
+				absent[t] = NewSet(p.GPUs)
+			}
+			absent[t].fillRange(w.First, w.Count)
+		}
+	}
+	for _, gone := range absent {
+		n -= gone.Len()
 	}
 	return n
 }
@@ -147,7 +159,7 @@ func (p *Plan) Grid() [][]int {
 	}
 	for _, w := range q.Closed {
 		for g := w.First; g < w.First+w.Count; g++ {
-			for t := max(w.From, 0); t < min(w.To, q.Steps); t++ {
+			for t := w.From; t < min(w.To, q.Steps); t++ {
 				grid[g][t] = Shut
 			}
 		}

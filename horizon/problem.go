@@ -35,8 +35,8 @@ type Reading struct {
 	// AnySize gives a job the number of GPUs that it asks for; else that number is
 	// rounded up to a power of two. Sizes that are no power of two are never aligned.
 	AnySize bool
-	// Complete: a job must end within the horizon; else it may run past it, and what
-	// is inside counts.
+	// Complete: a job must end within the horizon, and one that may be interrupted must have
+	// run its least there; else jobs may run past it, and what is inside counts.
 	Complete bool
 	// CountSwaps counts a real-time swap as a change of the number of GPUs; else each
 	// GPU gained and each lost is one.
@@ -65,13 +65,13 @@ type Job struct {
 	// that ends later count Late thousandths of their value.
 	Deadline int
 	Late     int
-	// MinSteps > 0: it may be stopped once a stretch has lasted so many steps (or all that
-	// is left), and goes on later, on any block, after Restart steps that count nothing. 0 =
-	// once started it is never interrupted.
+	// MinSteps > 0: it may be stopped once it has run so many steps since its start (or all that
+	// is left), and goes on later, on any block, after Restart steps that count nothing but
+	// are among those. 0 = once started it is never interrupted.
 	MinSteps int
 	Restart  int
-	// Types are the GPU types it may use, a bit for each; 0 = any. A block lies in one type
-	// where Types names several.
+	// Types are the GPU types it may use, a bit for each, and its block lies in one of them;
+	// 0 = any.
 	Types uint64
 }
 
@@ -81,8 +81,9 @@ type Running struct {
 	Offset int
 	// Elapsed steps since its (last) start.
 	Elapsed int
-	// Foreign: it lies where no rule would put it (another program's placement, a lost
-	// node); it is pinned as it is, and exempt.
+	// Foreign: it lies where no rule would put it (another program's placement, a node that
+	// is to take no work): as long as it must stay it does, on closed slots as well, and as
+	// long as it stays it is exempt from the rules on blocks.
 	Foreign bool
 }
 

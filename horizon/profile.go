@@ -1,45 +1,38 @@
 package horizon
 
-// profile chooses how many GPUs the application holds in each step: within its minimum and
-// maximum, changing by as many as it may from the number held now, with the least
-// shortfall, then the fewest GPU-steps. It returns nil if no number is legal.
-// O(steps x range x swaps).
-func (a *App) profile() []int {
-	lo, want, hi, swapCap, now := a.Min, a.Demand, a.Max, a.SwapCap, len(a.Current)
-	top := now
-	for _, h := range hi {
+// profile chooses how many of a row's GPUs the application holds in each step: within its
+// minimum and what it may have at most, changing by as many as it may from the number held
+// now, with the least shortfall, then the fewest GPU-steps. It returns nil if no number is
+// legal. O(steps x range).
+func (a *App) profile(gpus int, most []int) []int {
+	steps := len(a.Demand)
+	top := len(a.Current)
+	for _, h := range most {
 		top = max(top, h)
 	}
-	const none = 1 << 60
-	steps := len(want)
-	cost := make([]int, (steps+1)*(top+1))
+	width := top + 1
+	cost := make([]int, steps*width) // of steps t and after, if n are held in t
+	near := slidingMin{queue: make([]int, 0, width)}
 	for t := steps - 1; t >= 0; t-- {
-		for n := range top + 1 {
-			c := none
-			if n >= lo[t] && n <= hi[t] {
-				rest := 0
-				if t+1 < steps {
-					rest = none
-					for m := max(0, n-swapCap); m <= min(top, n+swapCap); m++ {
-						rest = min(rest, cost[(t+1)*(top+1)+m])
-					}
-				}
-				if rest < none {
-					c = rest + max(0, want[t]-n)<<20 + n
-				}
+		next := []int(nil)
+		if t+1 < steps {
+			next = cost[(t+1)*width : (t+2)*width]
+		}
+		near.begin(next, a.Swaps(t+1, gpus))
+		for n := range width {
+			c := never
+			if rest := near.around(n); n >= a.Min[t] && n <= most[t] && rest < never {
+				c = rest + max(0, a.Demand[t]-n)*shortCost + n
 			}
-			cost[t*(top+1)+n] = c
+			cost[t*width+n] = c
 		}
 	}
-	path := make([]int, steps)
+	path, now := make([]int, steps), len(a.Current)
 	for t := range path {
-		swaps := swapCap
-		if t == 0 {
-			swaps -= min(a.Used, swapCap)
-		}
-		best, at := none, -1
+		swaps := a.Swaps(t, gpus)
+		best, at := never, -1
 		for n := max(0, now-swaps); n <= min(top, now+swaps); n++ {
-			if c := cost[t*(top+1)+n]; c < best {
+			if c := cost[t*width+n]; c < best {
 				best, at = c, n
 			}
 		}
@@ -49,4 +42,40 @@ func (a *App) profile() []int {
 		path[t], now = at, at
 	}
 	return path
+}
+
+// A GPU-step of shortfall costs more than all GPU-steps of a horizon, and less than never in sum.
+const (
+	never     = 1 << 60
+	shortCost = maxCells + 1
+)
+
+// slidingMin finds the least of list[n-reach : n+reach+1] for n = 0, 1, 2 ...
+type slidingMin struct {
+	list  []int
+	reach int
+	next  int   // index that enters next
+	queue []int // indices whose values rise, from head on
+	head  int
+}
+
+func (m *slidingMin) begin(list []int, reach int) {
+	m.list, m.reach, m.next, m.queue, m.head = list, reach, 0, m.queue[:0], 0
+}
+
+// around returns the least near n, 0 for no list.
+func (m *slidingMin) around(n int) int {
+	if m.list == nil {
+		return 0
+	}
+	for ; m.next < len(m.list) && m.next <= n+m.reach; m.next++ {
+		for len(m.queue) > m.head && m.list[m.queue[len(m.queue)-1]] >= m.list[m.next] {
+			m.queue = m.queue[:len(m.queue)-1]
+		}
+		m.queue = append(m.queue, m.next)
+	}
+	for m.queue[m.head] < n-m.reach {
+		m.head++
+	}
+	return m.list[m.queue[m.head]]
 }

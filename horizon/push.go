@@ -28,7 +28,7 @@ func (d *decoder) push(i int32, j *job, g *genome, limit int) (int, bool) {
 			if g.push[i] == shed {
 				need = in.floor[s]
 			}
-			if Set(open).Len()-j.size < need || !sh.starts(d.found, d.window) {
+			if open.Len()-j.size < need || !sh.starts(d.found, d.window) || !j.keepMay(d.found) {
 				skip = s
 			}
 		}
@@ -36,15 +36,12 @@ func (d *decoder) push(i int32, j *job, g *genome, limit int) (int, bool) {
 			t = skip + 1
 			continue
 		}
-		if j.within != nil && !d.insideOneType(j, d.found) {
-			t++
-			continue
-		}
 		worth := in.worth(j, t, j.steps)
 		if limit <= j.last {
 			worth -= in.worth(j, limit, j.steps)
 		}
-		for cand := append(Set(nil), d.found...); !cand.empty(); {
+		cand := d.tried // layouts use the others
+		for copy(cand, d.found); !cand.empty(); {
 			at := cand.lowest()
 			if g.where[i] == high || g.where[i] == snugHigh {
 				at = cand.highest()
@@ -66,6 +63,17 @@ func (d *decoder) push(i int32, j *job, g *genome, limit int) (int, bool) {
 		t++
 	}
 	return 0, false
+}
+
+// keepMay drops the first slots that blocks of the job may not have, and tells whether any is left.
+func (j *job) keepMay(starts Set) bool {
+	if j.may == nil {
+		return true
+	}
+	for i := range starts {
+		starts[i] &= j.may[i]
+	}
+	return !starts.empty()
 }
 
 // shove lays real-time work out as if the block were taken, and keeps that if it costs

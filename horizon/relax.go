@@ -3,33 +3,39 @@ package horizon
 // Relaxation is a problem with the places forgotten: how much room each step has, and
 // which starts of which jobs a block could be free for. Bounds are made from it.
 type Relaxation struct {
-	// Fixed is what pinned jobs bring whatever is planned.
+	// Fixed is what pinned steps of jobs bring whatever is planned.
 	Fixed float64
 	// Levels are the block sizes that are counted: 1, 2, 4 ...
 	Levels []int
 	// Steps of the horizon.
 	Steps []Room
 	Items []Item
+	// Offsets are lists of the first slots that blocks may have, by size, alignment and type.
+	Offsets [][]int
 }
 
 // Room is one step without the slots of pinned jobs.
 type Room struct {
-	// Open slots, and of blocks of each level the number that pinned and closed slots, and
-	// real-time work that cannot have gone yet, leave whole.
+	// Slots that are neither closed nor pinned, and how many that are.
+	Slots Set
 	Open  int
+	// Whole is the number of blocks of each level that those slots, less real-time work that
+	// cannot have gone yet, leave whole.
 	Whole []int
 }
 
-// Item is a job that is not pinned.
+// Item is a job that is not pinned to its end.
 type Item struct {
-	// Job is its index, Size its slots, Steps its length.
+	// Job is its index, Size its slots, Steps what it has to run beyond pinned steps.
 	Job, Size, Steps int
 	// Value[s] is what it brings if it starts in step s, or, where it may be cut, what its
-	// step s brings; May[s] tells whether it may.
+	// step s brings at most; May[s] tells whether it may.
 	Value []float64
 	May   []bool
 	// Cut: it may be interrupted; a relaxation may cut it anywhere.
 	Cut bool
+	// Offsets is the index of the list of the first slots that its blocks may have.
+	Offsets int
 }
 
 // Relax returns the relaxation of a problem that has passed [Problem.Check].
@@ -41,15 +47,11 @@ func relax(in *instance) *Relaxation {
 	for k := 1; k <= in.gpus; k <<= 1 {
 		r.Levels = append(r.Levels, k)
 	}
-	pinned := newDecoder(in).pinnedOpen
-	aligned := true // every block of k or more holds aligned blocks of k
-	for i := range in.shapes {
-		aligned = aligned && in.shapes[i].holdsAligned()
-	}
+	aligned := in.holdAligned()
 	found := make(Set, in.words)
 	for t := range T {
-		open := in.row(pinned, t)
-		r.Steps[t] = Room{Open: open.Len(), Whole: make([]int, len(r.Levels))}
+		open := in.row(in.open, t)
+		r.Steps[t] = Room{Slots: open, Open: open.Len(), Whole: make([]int, len(r.Levels))}
 		for l, k := range r.Levels {
 			sh := newShape(k, k)
 			sh.starts(found, open)
@@ -60,36 +62,60 @@ func relax(in *instance) *Relaxation {
 			}
 		}
 	}
+	lists, of := in.offsets()
+	r.Offsets = lists
 	for i := range in.jobs {
 		j := &in.jobs[i]
-		if j.running != nil && j.min == 0 {
-			r.Fixed += float64(in.worth(j, 0, j.steps)) / unit
+		one := float64(in.unit)
+		ends := j.release + j.steps // no earlier
+		if j.kept > 0 {
+			r.Fixed += float64(j.inTime(in.raw(j, 0, j.kept), ends)) / one
+		}
+		if j.kept == j.steps {
 			continue
 		}
-		it := Item{Job: i, Size: j.size, Steps: j.steps, Cut: j.min > 0, Value: make([]float64, T), May: in.mayStart(j, pinned)}
+		it := Item{Job: i, Size: j.size, Steps: j.steps - j.kept, Cut: j.min > 0, Offsets: of[i], Value: make([]float64, T), May: in.mayStart(j)}
 		for s := range T {
-			n := j.steps
 			if it.Cut {
-				n = 1
+				it.Value[s] = float64(j.inTime(in.raw(j, s, 1), max(s+1, ends))) / one
+			} else {
+				it.Value[s] = float64(in.worth(j, s, j.steps)) / one
 			}
-			it.Value[s] = float64(in.worth(j, s, n)) / unit
 		}
 		r.Items = append(r.Items, it)
 	}
 	return r
 }
 
-// mayStart finds in which steps the job could start if it were alone with what is pinned
-// and with the least that real-time work must hold.
-func (in *instance) mayStart(j *job, pinned []uint64) []bool {
+// holdAligned tells whether every block that is not pinned holds aligned blocks of each smaller
+// power of two.
+func (in *instance) holdAligned() bool {
+	for i := range in.shapes {
+		if sh := &in.shapes[i]; sh.align%sh.whole() != 0 {
+			return false
+		}
+	}
+	for i := range in.jobs {
+		// One that another program placed may go on where it is.
+		if j := &in.jobs[i]; j.kept < j.steps && j.running != nil && j.running.Offset%in.shapes[j.shape].whole() != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// mayStart finds in which steps the job could start, or, where it may be cut, run, if it were
+// alone with what is pinned and with the least that real-time work must hold.
+func (in *instance) mayStart(j *job) []bool {
 	T := in.steps
 	sh := &in.shapes[j.shape]
 	blocks := make([]Set, T)
 	for t := range T {
 		blocks[t] = make(Set, in.words)
-		open := in.row(pinned, t)
+		open := in.row(in.open, t)
 		if open.Len()-in.floor[t] >= j.size {
 			sh.starts(blocks[t], open)
+			j.keepMay(blocks[t])
 			in.clearable(blocks[t], j.size, t)
 		}
 	}
@@ -108,8 +134,11 @@ func (in *instance) mayStart(j *job, pinned []uint64) []bool {
 		}
 		may[s] = !both.empty()
 	}
-	if j.min > 0 && j.running != nil { // its protected steps lie on a block that is taken out
-		for t := range min(T, max(0, j.min-j.running.Elapsed)) {
+	if j.running != nil { // it may go on where no other could begin
+		for t := range min(j.kept, T) {
+			may[t] = false
+		}
+		for t := j.kept; t < min(j.steps, T) && in.row(in.open, t).hasRange(j.running.Offset, j.size); t++ {
 			may[t] = true
 		}
 	}
@@ -126,7 +155,7 @@ func (in *instance) clearable(blocks Set, size, t int) {
 	for a := range in.apps {
 		c := &in.apps[a]
 		held := in.p.Apps[a].Current
-		swaps := (t+1)*c.cap - c.used
+		swaps := c.first + t*c.cap
 		if swaps >= 2*len(held) {
 			continue
 		}
@@ -149,12 +178,12 @@ func (in *instance) clearable(blocks Set, size, t int) {
 	}
 }
 
-// holdsAligned tells whether a block of the shape always holds size / k aligned blocks of
-// each power of two k up to its size.
-func (sh *shape) holdsAligned() bool {
+// whole is the largest power of two up to the size: a block that begins at a multiple of it
+// holds size / k aligned blocks of each power of two k up to it.
+func (sh *shape) whole() int {
 	k := 1
 	for 2*k <= sh.size {
 		k <<= 1
 	}
-	return sh.align%k == 0
+	return k
 }

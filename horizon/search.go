@@ -73,10 +73,16 @@ func NewSearch(p *Problem, seed uint64) (*Search, error) {
 	}
 	in := compile(p)
 	s := &Search{in: in, d: newDecoder(in), rng: chance(seed), bestValue: -1 << 62, length: firstRound}
+	if !in.fits {
+		return nil, in.noLayout()
+	}
 	s.guesses = in.guesses()
 	for s.bestValue == -1<<62 {
 		if len(s.guesses) == 0 {
-			return nil, in.noLayout()
+			if in.settled != nil || !s.d.insist() {
+				return nil, in.noLayout()
+			}
+			s.guesses = in.guesses()
 		}
 		s.guess()
 	}
@@ -242,7 +248,7 @@ func (s *Search) step() {
 	if s.at == 0 {
 		s.cur.copyFrom(&s.best)
 		s.curValue = s.bestValue
-		s.hot = max(s.bestValue, -s.bestValue)/4096 + unit/100
+		s.hot = max(s.bestValue, -s.bestValue)/4096 + s.in.unit/100
 		if s.round%2 == 1 {
 			s.hot *= 16
 		}

@@ -9,7 +9,9 @@
 package legal
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/escala-sched/escala/horizon"
 )
@@ -29,8 +31,9 @@ func (v Violation) String() string {
 	return fmt.Sprintf("rule %d: %s: %s", v.Rule, v.Who, v.What)
 }
 
-// Check returns what the plan breaks; none = it is legal. Work that a problem marks
-// as foreign is exempt from the rules on blocks.
+// Check returns what the plan breaks; none = it is legal. Work that a problem marks as
+// foreign is exempt from the rules on blocks while it stays where it is, and may be on closed
+// GPUs as long as it must stay. A reservation is exempt from maxima and swaps.
 func Check(p *horizon.Plan) []Violation {
 	c := &checker{plan: p, q: p.Problem}
 	c.cells = make([][]string, c.q.GPUs)
@@ -66,8 +69,13 @@ func (c *checker) close() {
 	}
 }
 
-func (c *checker) put(who string, g, t int) {
-	if at := c.cells[g][t]; at != "" {
+// put notes who is in a cell; one that must stay there may be in a closed one.
+func (c *checker) put(who string, g, t int, mustStay bool) {
+	switch at := c.cells[g][t]; {
+	case at == "", at == closed && mustStay:
+	case at == closed:
+		c.say(1, who, "is on GPU %d in step %d, which is closed", g, t)
+	default:
 		c.say(1, who, "is on GPU %d in step %d, where %s is", g, t, at)
 	}
 	c.cells[g][t] = who
@@ -83,82 +91,97 @@ func (c *checker) jobs() {
 		stretches[s.Job] = append(stretches[s.Job], s)
 	}
 	for i := range c.q.Jobs {
+		slices.SortStableFunc(stretches[i], func(a, b horizon.Stretch) int { return cmp.Compare(a.Start, b.Start) })
 		c.job(&c.q.Jobs[i], stretches[i])
 	}
 }
 
+// job checks the stretches of a job, which come by start.
 func (c *checker) job(j *horizon.Job, stretches []horizon.Stretch) {
-	if len(stretches) == 0 {
-		if j.Running != nil && (j.MinSteps == 0 || j.Running.Elapsed < j.MinSteps) {
+	whole := j.MinSteps == 0
+	if j.Running != nil && (whole || j.Running.Elapsed < j.MinSteps) {
+		switch {
+		case len(stretches) == 0:
 			c.say(2, j.ID, "runs, and is not in the plan")
+		case !goesOn(j, stretches[0]):
+			s := stretches[0]
+			c.say(2, j.ID, "runs on GPU %d, and is planned on GPU %d from step %d", j.Running.Offset, s.Offset, s.Start)
 		}
-		return
 	}
-	work, before, whole := 0, 0, j.MinSteps == 0
+	work := 0
 	for n, s := range stretches {
-		c.stretch(j, s)
+		if !c.stretch(j, s) {
+			return
+		}
 		work += s.Steps - s.Restart
-		goesOn := n == 0 && j.Running != nil && s.Start == 0 && s.Offset == j.Running.Offset
-		if n > 0 && s.Start < before {
+		if n > 0 && s.Start < stretches[n-1].End() {
 			c.say(5, j.ID, "is in two places in step %d", s.Start)
-		}
-		// A stretch that follows another at once on the same block is the same start.
-		joined := n > 0 && s.Start == before && s.Offset == stretches[n-1].Offset && s.Restart == 0
-		before = s.Start + s.Steps
-		if whole {
-			continue
-		}
-		first := n == 0 && j.Running == nil
-		if !first && !goesOn && !joined && s.Restart != j.Restart {
-			c.say(5, j.ID, "starts again in step %d with %d steps of restart; it needs %d", s.Start, s.Restart, j.Restart)
 		}
 	}
 	switch {
 	case work > j.Steps:
 		c.say(5, j.ID, "runs %d steps; it has %d to do", work, j.Steps)
 	case whole && len(stretches) > 1:
-		c.say(5, j.ID, "is interrupted after step %d", stretches[0].Start+stretches[0].Steps-1)
-	case whole && work != j.Steps:
-		c.say(5, j.ID, "runs %d steps; it has %d to do", work, j.Steps)
-	case !whole:
-		c.protected(j, stretches)
-	}
-	if j.Running != nil {
-		s := stretches[0]
-		if pinned := whole || j.Running.Elapsed < j.MinSteps; pinned && (s.Start != 0 || s.Offset != j.Running.Offset) {
-			c.say(2, j.ID, "runs on GPU %d, and is planned on GPU %d from step %d", j.Running.Offset, s.Offset, s.Start)
+		c.say(5, j.ID, "is interrupted after step %d", stretches[0].End()-1)
+	case whole && len(stretches) == 1:
+		if work != j.Steps {
+			c.say(5, j.ID, "runs %d steps; it has %d to do", work, j.Steps)
 		}
+		if s := stretches[0]; s.Restart > 0 {
+			c.say(5, j.ID, "starts in step %d with %d steps of restart; it is never started again", s.Start, s.Restart)
+		}
+	case !whole:
+		c.starts(j, stretches)
 	}
-	if c.q.Reading.Complete && before > c.q.Steps && j.Running == nil {
-		c.say(5, j.ID, "ends in step %d, after the horizon of %d", before, c.q.Steps)
+	if n := len(stretches); c.q.Reading.Complete && n > 0 {
+		if s := stretches[n-1]; s.End() > c.q.Steps && !goesOn(j, s) {
+			c.say(5, j.ID, "ends in step %d, after the horizon of %d", s.End(), c.q.Steps)
+		}
 	}
 }
 
-// protected checks that each start of an interruptible job lasts its minimum, or to the
-// end of its work, or past the horizon.
-func (c *checker) protected(j *horizon.Job, stretches []horizon.Stretch) {
+// goesOn tells whether a stretch is the job running on where it runs.
+func goesOn(j *horizon.Job, s horizon.Stretch) bool {
+	return j.Running != nil && s.Start == 0 && s.Offset == j.Running.Offset && s.Restart == 0
+}
+
+// starts checks the starts of an interruptible job: each but the first ever begins with the
+// steps of restart, and lasts the minimum, or to the end of the work, or to that of a horizon
+// that jobs may run past. A stretch that follows another at once on the same block is the
+// same start.
+func (c *checker) starts(j *horizon.Job, stretches []horizon.Stretch) {
 	left := j.Steps
 	for n := 0; n < len(stretches); {
 		s := stretches[n]
-		length, work := s.Steps, s.Steps-s.Restart
-		if j.Running != nil && n == 0 && s.Start == 0 && s.Offset == j.Running.Offset && s.Restart == 0 {
-			length += j.Running.Elapsed
+		length, restart := 0, j.Restart
+		switch {
+		case goesOn(j, s):
+			length, restart = j.Running.Elapsed, 0
+		case n == 0 && j.Running == nil:
+			restart = 0
 		}
-		m := n + 1
-		for m < len(stretches) && stretches[m].Start == stretches[m-1].End() && stretches[m].Offset == s.Offset && stretches[m].Restart == 0 {
-			length += stretches[m].Steps
-			work += stretches[m].Steps
-			m++
+		if s.Restart != restart {
+			c.say(5, j.ID, "starts in step %d with %d steps of restart; it needs %d", s.Start, s.Restart, restart)
 		}
-		left -= work
-		if end := stretches[m-1].End(); length < j.MinSteps && left > 0 && end < c.q.Steps {
+		end := s.Start
+		for first := n; n < len(stretches); n++ {
+			m := stretches[n]
+			if n > first && (m.Start != end || m.Offset != s.Offset || m.Restart != 0) {
+				break
+			}
+			length += m.Steps
+			left -= m.Steps - m.Restart
+			end = m.End()
+		}
+		past := end >= c.q.Steps && !c.q.Reading.Complete
+		if length < j.MinSteps && left > 0 && !past {
 			c.say(5, j.ID, "is stopped in step %d after %d steps; it is protected for %d", end, length, j.MinSteps)
 		}
-		n = m
 	}
 }
 
-func (c *checker) stretch(j *horizon.Job, s horizon.Stretch) {
+// stretch checks one stretch and puts it on the grid, false if it lies outside.
+func (c *checker) stretch(j *horizon.Job, s horizon.Stretch) bool {
 	asked := j.GPUs
 	if j.Slots > asked {
 		asked = j.Slots
@@ -177,15 +200,14 @@ func (c *checker) stretch(j *horizon.Job, s horizon.Stretch) {
 	if s.Size != size {
 		c.say(3, j.ID, "holds %d GPUs; its block is of %d", s.Size, size)
 	}
-	if s.Offset < 0 || s.Offset+s.Size > c.q.GPUs || s.Steps < 1 || s.Restart < 0 || s.Restart >= s.Steps {
-		c.say(0, j.ID, "is on GPUs %d to %d for %d steps (%d of them restart)", s.Offset, s.Offset+s.Size-1, s.Steps, s.Restart)
-		return
+	if s.Offset < 0 || s.Size < 1 || s.Offset+s.Size > c.q.GPUs || s.Start < 0 || s.Start >= c.q.Steps || s.Steps < 1 || s.Restart < 0 || s.Restart >= s.Steps {
+		c.say(0, j.ID, "is on %d GPUs from GPU %d on, for %d steps from step %d on (%d of them restart)", s.Size, s.Offset, s.Steps, s.Start, s.Restart)
+		return false
 	}
-	inherited := j.Running != nil && s.Start == 0 && s.Offset == j.Running.Offset
-	if s.Start < j.Release || s.Start >= c.q.Steps {
-		c.say(2, j.ID, "starts in step %d; it may from step %d on, inside the horizon", s.Start, j.Release)
+	if s.Start < j.Release {
+		c.say(2, j.ID, "starts in step %d; it may from step %d on", s.Start, j.Release)
 	}
-	exempt := inherited && j.Running.Foreign
+	exempt := goesOn(j, s) && j.Running.Foreign
 	if !exempt && s.Offset%step != 0 {
 		c.say(3, j.ID, "has a block of %d from GPU %d; it would begin at a multiple of %d", size, s.Offset, step)
 	}
@@ -197,11 +219,13 @@ func (c *checker) stretch(j *horizon.Job, s horizon.Stretch) {
 			}
 		}
 	}
-	for t := s.Start; t < s.Start+s.Steps && t < c.q.Steps; t++ {
+	for t := s.Start; t < s.End() && t < c.q.Steps; t++ {
+		mustStay := exempt && (j.MinSteps == 0 || t < j.MinSteps-j.Running.Elapsed)
 		for g := s.Offset; g < s.Offset+s.Size; g++ {
-			c.put(j.ID, g, t)
+			c.put(j.ID, g, t, mustStay)
 		}
 	}
+	return true
 }
 
 func (c *checker) apps() {
@@ -211,6 +235,10 @@ func (c *checker) apps() {
 	}
 	for i := range c.q.Apps {
 		a := &c.q.Apps[i]
+		if n := len(c.plan.Held[i]); n != c.q.Steps {
+			c.say(0, a.ID, "is planned for %d steps; the horizon has %d", n, c.q.Steps)
+			continue
+		}
 		before := map[int]bool{}
 		for _, g := range a.Current {
 			before[g] = true
@@ -222,17 +250,17 @@ func (c *checker) apps() {
 					c.say(0, a.ID, "is on GPU %d in step %d; there are %d", g, t, c.q.GPUs)
 					continue
 				}
-				c.put(a.ID, g, t)
+				c.put(a.ID, g, t, false)
 				now[g] = true
 				if a.Types != 0 && len(c.q.Types) > 0 && a.Types>>c.q.Types[g]&1 == 0 {
 					c.say(2, a.ID, "is on GPU %d in step %d, whose type it may not use", g, t)
 				}
 			}
+			if len(now) < a.Min[t] || len(now) > a.Max[t] && !c.plan.Reserved {
+				c.say(2, a.ID, "has %d GPUs in step %d; it may have %d to %d", len(now), t, a.Min[t], a.Max[t])
+			}
 			if c.plan.Reserved {
 				continue
-			}
-			if len(now) < a.Min[t] || len(now) > a.Max[t] {
-				c.say(2, a.ID, "has %d GPUs in step %d; it may have %d to %d", len(now), t, a.Min[t], a.Max[t])
 			}
 			may := a.SwapCap
 			if t == 0 {

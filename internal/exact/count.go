@@ -14,12 +14,12 @@ import (
 // how many GPUs each application holds. Its optimum bounds that of the problem. Jobs
 // that differ in nothing share a column, which says how many of them start.
 type countModel struct {
-	m      highs.Model
-	p      *horizon.Problem
-	kinds  []kind
-	held   [][]int // column of each application and step
-	short  [][]int
-	offset float64
+	m     highs.Model
+	p     *horizon.Problem
+	r     *horizon.Relaxation
+	kinds []kind
+	held  [][]int // column of each application and step
+	short [][]int
 }
 
 // kind is a set of jobs that differ in nothing.
@@ -30,7 +30,7 @@ type kind struct {
 }
 
 func newCountModel(p *horizon.Problem, r *horizon.Relaxation) *countModel {
-	c := &countModel{p: p}
+	c := &countModel{p: p, r: r}
 	c.m.Maximise = true
 	c.m.Offset = r.Fixed
 	c.addKinds(r)
@@ -45,7 +45,7 @@ func (c *countModel) addKinds(r *horizon.Relaxation) {
 	byLook := map[string]int{}
 	for i := range r.Items {
 		it := &r.Items[i]
-		look := fmt.Sprint(it.Size, it.Steps, it.Cut, it.Value, it.May)
+		look := fmt.Sprint(it.Size, it.Steps, it.Cut, it.Offsets, it.Value, it.May)
 		k, ok := byLook[look]
 		if !ok {
 			k = len(c.kinds)
@@ -76,7 +76,6 @@ func (c *countModel) addApps() {
 	for a := range c.p.Apps {
 		app := &c.p.Apps[a]
 		held, short := make([]int, c.p.Steps), make([]int, c.p.Steps)
-		swaps := float64(app.SwapCap)
 		for t := range c.p.Steps {
 			held[t] = c.m.AddColumn(0, float64(app.Min[t]), float64(app.Max[t]), true)
 			short[t] = c.m.AddColumn(-float64(app.Penalty), 0, float64(app.Demand[t]-app.Min[t]), true)
@@ -86,9 +85,9 @@ func (c *countModel) addApps() {
 			met.between(&c.m, float64(app.Demand[t]), math.Inf(1))
 			var change terms
 			change.add(held[t], 1)
-			before, may := float64(len(app.Current)), max(0, swaps-float64(app.Used))
+			before, may := float64(len(app.Current)), float64(app.Swaps(t, c.p.GPUs))
 			if t > 0 {
-				before, may = 0, swaps
+				before = 0
 				change.add(held[t-1], -1)
 			}
 			change.between(&c.m, before-may, before+may)
@@ -188,7 +187,9 @@ func (c *countModel) start(plan *horizon.Plan) []float64 {
 			continue
 		}
 		for t := s.Start + s.Restart; t < min(s.End(), c.p.Steps); t++ {
-			x[k.starts[t]]++
+			if col := k.starts[t]; col >= 0 { // else it is a step that is pinned
+				x[col]++
+			}
 		}
 	}
 	for a := range c.p.Apps {

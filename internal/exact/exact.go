@@ -113,9 +113,11 @@ func (r *run) over(share float64) bool {
 	return r.ctx.Err() != nil || r.o.Now().Sub(r.begin) >= time.Duration(share*float64(r.o.Budget))
 }
 
-// left is what is left of a share of the budget.
-func (r *run) left(share float64) time.Duration {
-	return time.Duration(share*float64(r.o.Budget)) - r.o.Now().Sub(r.begin)
+// limit is what is left of a share of the budget for a model; where the search took longer
+// than that, a part of the rest.
+func (r *run) limit(share float64) time.Duration {
+	spent := r.o.Now().Sub(r.begin)
+	return max(time.Duration(share*float64(r.o.Budget))-spent, (r.o.Budget-spent)/4, time.Millisecond)
 }
 
 // look searches until a share of the budget is used up or the plan is proven.
@@ -172,11 +174,11 @@ func (r *run) models() error {
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	relaxed := horizon.Relax(r.p)
 	count := newCountModel(r.p, relaxed)
 	r.tell("solving the count model")
-	x, err := s.Solve(r.ctx, &count.m, highs.Options{TimeLimit: r.left(0.5), Start: count.start(r.best.Plan)})
+	x, err := s.Solve(r.ctx, &count.m, highs.Options{TimeLimit: r.limit(0.5), Start: count.start(r.best.Plan)})
 	if err != nil {
 		return err
 	}
@@ -193,7 +195,7 @@ func (r *run) models() error {
 		return nil
 	}
 	r.tell("solving the position model")
-	x, err = s.Solve(r.ctx, &position.m, highs.Options{TimeLimit: r.left(0.95), Start: position.start(r.best.Plan)})
+	x, err = s.Solve(r.ctx, &position.m, highs.Options{TimeLimit: r.limit(0.95), Start: position.start(r.best.Plan)})
 	if err != nil {
 		return err
 	}
@@ -201,6 +203,7 @@ func (r *run) models() error {
 	if x.Feasible {
 		if plan := position.plan(x.X); len(legal.Check(plan)) == 0 { // a solution is exact to 1e-6 only
 			r.found(&horizon.Result{Plan: plan, Score: plan.Score()})
+			r.search.Suggest(count.order(x.X))
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ func positionColumns(p *horizon.Problem, r *horizon.Relaxation) int {
 		it := &r.Items[i]
 		for _, may := range it.May {
 			if may {
-				n += p.GPUs / it.Size
+				n += len(r.Offsets[it.Offsets])
 			}
 		}
 	}
@@ -50,11 +50,10 @@ func newPositionModel(p *horizon.Problem, r *horizon.Relaxation) *positionModel 
 	for a := range p.Apps {
 		m.on = append(m.on, m.addSlots(a, cells))
 	}
-	open := horizon.OpenSlots(p)
 	for t := range cells {
 		for g := range cells[t] {
 			switch {
-			case !open[t].Has(g):
+			case !r.Steps[t].Slots.Has(g):
 				cells[t][g].atMost(&m.m, 0)
 			case len(cells[t][g].column) > 0:
 				cells[t][g].atMost(&m.m, 1)
@@ -68,13 +67,12 @@ func (m *positionModel) addPlaces(k *kind, cells [][]terms) []place {
 	p := m.p
 	var places []place
 	it := k.item
-	offsets := horizon.Offsets(p, it.Job)
 	for s, col := range k.starts {
 		if col < 0 {
 			continue
 		}
 		var all terms
-		for _, o := range offsets {
+		for _, o := range m.r.Offsets[it.Offsets] {
 			c := m.m.AddColumn(0, 0, 1, true)
 			places = append(places, place{s, o, c})
 			all.add(c, 1)
@@ -101,9 +99,13 @@ func (m *positionModel) addSlots(a int, cells [][]terms) [][]int {
 	for t := range on {
 		on[t] = make([]int, p.GPUs)
 		var held, swaps terms
+		may := app.Swaps(t, p.GPUs)
 		for g := range on[t] {
 			on[t][g] = -1
-			if app.Types != 0 && len(p.Types) > 0 && app.Types>>p.Types[g]&1 == 0 {
+			if app.Types != 0 && app.Types>>p.Types[g]&1 == 0 {
+				if t == 0 && now[g] {
+					may-- // it has to go
+				}
 				continue
 			}
 			z := m.m.AddColumn(0, 0, 1, true)
@@ -131,11 +133,7 @@ func (m *positionModel) addSlots(a int, cells [][]terms) [][]int {
 		}
 		held.add(m.held[a][t], -1)
 		held.between(&m.m, 0, 0)
-		if len(swaps.column) > 0 {
-			may := app.SwapCap
-			if t == 0 {
-				may = max(0, may-app.Used)
-			}
+		if !p.Reading.CountSwaps {
 			swaps.atMost(&m.m, float64(may))
 		}
 	}

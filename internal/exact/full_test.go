@@ -1,0 +1,54 @@
+package exact_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/escala-sched/escala/horizon"
+	"github.com/escala-sched/escala/horizon/legal"
+	"github.com/escala-sched/escala/internal/exact"
+	"github.com/escala-sched/escala/internal/horizontest"
+)
+
+// clock goes on by a minute whenever it is looked at, so that runs end after as many looks
+// on every machine.
+func clock() func() time.Time {
+	now := time.Unix(0, 0)
+	return func() time.Time {
+		now = now.Add(time.Minute)
+		return now
+	}
+}
+
+func full(t *rapid.T, p *horizon.Problem, work int) *horizon.Result {
+	r, err := exact.Full(context.Background(), p, exact.Options{Budget: time.Hour, Work: work, Now: clock()})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, horizontest.Text(p))
+	}
+	if v := legal.Check(r.Plan); len(v) > 0 {
+		t.Fatalf("%v\n%s", v, horizontest.Text(p))
+	}
+	return r
+}
+
+// TestFullIsNoWorseThanFast: with the same work.
+func TestFullIsNoWorseThanFast(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := horizontest.Draw(t, rapid.SampledFrom([]horizontest.Size{horizontest.Tiny, horizontest.Small}).Draw(t, "size"))
+		const work = 50
+		fast, err := horizon.Fast(p, horizon.Options{Work: work})
+		if err != nil {
+			return
+		}
+		r := full(t, p, work)
+		if r.Score.Objective < fast.Score.Objective {
+			t.Fatalf("full %v, fast %v", r.Score.Objective, fast.Score.Objective)
+		}
+		if r.Bound < r.Score.Objective || r.Bound > fast.Bound+1e-6 {
+			t.Fatalf("full has a bound of %v for %v, fast one of %v", r.Bound, r.Score.Objective, fast.Bound)
+		}
+	})
+}
