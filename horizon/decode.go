@@ -57,6 +57,7 @@ type decoder struct {
 	rt, rtNew     [][]uint64
 	base          baseLayout
 	relayouts     int
+	tries         int // layouts that a decode may make
 	state         []holding
 	spare, alive  Set
 	cand, block   Set
@@ -83,6 +84,7 @@ func newDecoder(in *instance) *decoder {
 	d := &decoder{in: in, open: make([]uint64, cells), free: make([]uint64, cells), n: make([]int32, in.steps), leftOver: make([]uint64, cells)}
 	d.blocks = make([]uint64, len(in.shapes)*cells)
 	d.stale = make([]uint64, len(in.shapes)*in.steps)
+	d.tries = in.tries()
 	classes := 0
 	for i := range in.jobs {
 		classes = max(classes, int(in.jobs[i].class)+1)

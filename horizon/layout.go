@@ -111,23 +111,36 @@ func (h *holding) keep(a *app, row Set, t int, countSwaps bool) bool {
 
 // shrink gives up what is more than the target.
 func (d *decoder) shrink(h *holding, a *app, t int, like uint8) {
-	for h.n > a.target[t] && h.n > h.low && h.budget > 0 {
-		h.held.remove(d.soonest(h.held, t, like))
-		h.n--
-		h.budget--
+	for n := h.surplus(a, t); n > 0; n = h.surplus(a, t) {
+		d.takenFirst(h.held, t)
+		for ; n > 0 && !d.alive.empty(); n-- { // those taken at the same time are alike
+			g := last(d.alive, like)
+			d.alive.remove(g)
+			h.held.remove(g)
+			h.n--
+			h.budget--
+		}
 	}
+}
+
+// surplus is how many GPUs an application may and should give up in step t.
+func (h *holding) surplus(a *app, t int) int {
+	return min(h.n-max(a.target[t], h.low), h.budget)
 }
 
 // grow takes what is missing, and what will be.
 func (d *decoder) grow(h *holding, a *app, t int, like uint8) {
-	for h.n < a.target[t] && h.budget > 0 && d.takeOne(h, a, t, like) {
+	for n := min(a.target[t]-h.n, h.budget); n > 0; n = min(a.target[t]-h.n, h.budget) {
+		if d.takeSome(h, a, t, like, n) == 0 {
+			break
+		}
 	}
 	if d.in.p.Reading.CountSwaps {
 		return
 	}
 	for h.budget > 0 && d.late(h, a, t) {
 		// Take one first where the maximum allows it, so that the demand stays met.
-		if h.n < a.max[t] && d.takeOne(h, a, t, like) && h.budget == 0 {
+		if h.n < a.max[t] && d.takeSome(h, a, t, like, 1) > 0 && h.budget == 0 {
 			return
 		}
 		if h.n <= a.demand[t] {
@@ -141,16 +154,35 @@ func (d *decoder) grow(h *holding, a *app, t int, like uint8) {
 	}
 }
 
-func (d *decoder) takeOne(h *holding, a *app, t int, like uint8) bool {
-	g := d.pick(a, t, like)
-	if g < 0 {
-		return false
+// takeSome takes at most n of the slots that the application likes best, and equally well.
+func (d *decoder) takeSome(h *holding, a *app, t int, like uint8, n int) int {
+	d.liked(a, t, like)
+	got := 0
+	for ; got < n && !d.cand.empty(); got++ {
+		g := first(d.cand, like)
+		d.cand.remove(g)
+		h.held.Add(g)
+		d.spare.remove(g)
 	}
-	h.held.Add(g)
-	d.spare.remove(g)
-	h.n++
-	h.budget--
-	return true
+	h.n += got
+	h.budget -= got
+	return got
+}
+
+// first is the slot of a set that an application of some taste takes first, last the one
+// that it takes last, and gives up first.
+func first(s Set, like uint8) int {
+	if like == bottom {
+		return s.lowest()
+	}
+	return s.highest()
+}
+
+func last(s Set, like uint8) int {
+	if like == bottom {
+		return s.highest()
+	}
+	return s.lowest()
 }
 
 // late tells whether swapping must begin in step t: by some step u more of held will be
@@ -180,9 +212,8 @@ func (d *decoder) late(h *holding, a *app, t int) bool {
 	return false
 }
 
-// soonest is the held slot that is taken first; among equals the one a new choice
-// would like least.
-func (d *decoder) soonest(held Set, t int, like uint8) int {
+// takenFirst leaves in alive the held slots that open takes first.
+func (d *decoder) takenFirst(held Set, t int) {
 	in := d.in
 	copy(d.alive, held)
 	for u := t + 1; u < in.steps; u++ {
@@ -195,17 +226,21 @@ func (d *decoder) soonest(held Set, t int, like uint8) int {
 			for i := range d.alive {
 				d.alive[i] &^= row[i]
 			}
-			break
+			return
 		}
 	}
-	if like == bottom {
-		return d.alive.highest()
-	}
-	return d.alive.lowest()
 }
 
-// pick is the slot that the application takes next, -1 for none.
-func (d *decoder) pick(a *app, t int, like uint8) int {
+// soonest is the held slot that is taken first; among equals the one a new choice
+// would like least.
+func (d *decoder) soonest(held Set, t int, like uint8) int {
+	d.takenFirst(held, t)
+	return last(d.alive, like)
+}
+
+// liked leaves in cand the free slots that the application would take next, none where there
+// are none.
+func (d *decoder) liked(a *app, t int, like uint8) {
 	cand := d.cand
 	any := uint64(0)
 	for i := range cand {
@@ -215,22 +250,21 @@ func (d *decoder) pick(a *app, t int, like uint8) int {
 		}
 		any |= cand[i]
 	}
-	if any == 0 {
-		return -1
-	}
-	switch like {
-	case topmost:
-		return cand.highest()
-	case bottom:
-		return cand.lowest()
-	case longest:
+	switch {
+	case any == 0:
+	case like == longest:
 		d.keepLongest(cand, t)
 		d.keepTightest(cand, d.spare)
-	case tightest:
+	case like == tightest:
 		d.keepTightest(cand, d.spare)
 		d.keepLongest(cand, t)
 	}
-	return cand.highest()
+}
+
+// pick is the slot that the application takes next, -1 for none.
+func (d *decoder) pick(a *app, t int, like uint8) int {
+	d.liked(a, t, like)
+	return first(d.cand, like)
 }
 
 func (d *decoder) keepLongest(cand Set, t int) {

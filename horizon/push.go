@@ -1,10 +1,18 @@
 package horizon
 
-// A push that fails costs a layout; a decode may afford so many.
+// A push that fails costs a layout. A decode may afford so many, and fewer where a layout
+// costs more than all else in the decode.
 const (
 	triesPerJob    = 6
 	triesPerDecode = 48
+	leastTries     = 6
+	cheapWords     = 64 // words of a row x steps up to which a layout is cheap
 )
+
+// tries is how many layouts a decode may make.
+func (in *instance) tries() int {
+	return max(leastTries, min(triesPerDecode, triesPerDecode*cheapWords/(in.words*in.steps)))
+}
 
 // push starts a job before limit, the first start that real-time work leaves it, on
 // a block where real-time work would stand, and lays that out anew around it; false
@@ -47,7 +55,7 @@ func (d *decoder) push(i int32, j *job, g *genome, limit int) (int, bool) {
 				at = cand.highest()
 			}
 			cand.remove(at)
-			if tries == 0 || d.relayouts >= triesPerDecode {
+			if tries == 0 || d.relayouts >= d.tries {
 				return 0, false
 			}
 			tries--
