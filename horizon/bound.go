@@ -48,7 +48,8 @@ func newBounder(in *instance) *bounder {
 }
 
 // capacity works out, for step t, what shedding 0, 1, 2 ... GPUs of real-time demand
-// costs, and how many blocks of each level fit beside what is left of it.
+// costs, and how many blocks of each level fit beside what is left of it. What does not
+// fit the step at all is shed in any case.
 func (b *bounder) capacity(in *instance, t int) {
 	var price []float64 // of the GPUs that may be shed, cheapest first
 	demand := 0
@@ -63,6 +64,10 @@ func (b *bounder) capacity(in *instance, t int) {
 	fine := make([]float64, len(price)+1)
 	for n := range price {
 		fine[n+1] = fine[n] + price[n]
+	}
+	forced := min(max(0, demand-b.r.Steps[t].Open), len(price))
+	for n := range forced {
+		fine[n] = fine[forced]
 	}
 	blocks := make([]float64, len(b.r.Levels)*len(fine))
 	for l, k := range b.r.Levels {

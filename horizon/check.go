@@ -234,7 +234,7 @@ func (in *instance) noLayoutAlone() error {
 	c := &in.apps[0]
 	for t, n := range in.most(c) {
 		if n < c.min[t] {
-			return fmt.Errorf("in step %d what runs and what is closed leave it %d GPUs; its min is %d", t, max(n, 0), c.min[t])
+			return fmt.Errorf("in step %d what runs and what is closed leave it %d of the %d GPUs that are its min", t, max(n, 0), c.min[t])
 		}
 	}
 	if in.fits && newDecoder(in).insist() {

@@ -100,7 +100,7 @@ func (s *Search) Run(work int, stop func() bool) {
 		switch {
 		case len(s.guesses) > 0:
 			s.guess()
-		case len(s.in.loose) == 0:
+		case len(s.in.loose) == 0 && len(s.in.apps) == 0: // nothing to vary
 			return
 		default:
 			s.step()
@@ -294,7 +294,11 @@ func (s *Search) mutate(g *genome) {
 	in := s.in
 	n := len(g.order)
 	for {
-		switch r := s.rng.below(16); {
+		r := 15
+		if n > 0 {
+			r = s.rng.below(16)
+		}
+		switch {
 		case r < 5: // swap two
 			i, j := s.rng.below(n), s.rng.below(n)
 			g.order[i], g.order[j] = g.order[j], g.order[i]

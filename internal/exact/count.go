@@ -124,15 +124,14 @@ func (c *countModel) addRoom(r *horizon.Relaxation, t int) {
 				}
 			}
 		}
-		if len(blocks.column) == 0 {
+		if len(blocks.column) == 0 && l > 0 {
 			continue
 		}
-		whole := blocks.clone()
-		whole.atMost(&c.m, float64(room.Whole[l]))
+		blocks.atMost(&c.m, float64(room.Whole[l]))
 		// k x blocks + held <= open
-		cells := terms{column: blocks.clone().column, value: make([]float64, 0, len(blocks.value))}
-		for _, v := range blocks.value {
-			cells.value = append(cells.value, v*float64(k))
+		var cells terms
+		for i, v := range blocks.value {
+			cells.add(int(blocks.column[i]), v*float64(k))
 		}
 		for a := range c.p.Apps {
 			cells.add(c.held[a][t], 1)
@@ -156,10 +155,6 @@ type terms struct {
 
 func (r *terms) add(column int, value float64) {
 	r.column, r.value = append(r.column, int32(column)), append(r.value, value)
-}
-
-func (r *terms) clone() *terms {
-	return &terms{append([]int32(nil), r.column...), append([]float64(nil), r.value...)}
 }
 
 func (r *terms) between(m *highs.Model, lower, upper float64) {
