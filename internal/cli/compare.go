@@ -143,7 +143,7 @@ func (s *State) prepare(paths, policies []string, clusterRef string, read *readF
 	if err := world.settle(isDemo); err != nil {
 		return nil, nil, err
 	}
-	t := &study{assume: world.assume, faults: world.faults, refs: policies}
+	t := &study{assume: world.assume, faults: world.faults, forecast: world.forecast, refs: policies}
 	c := &report.Comparison{Version: s.Build.name(), Command: "escala " + quoteArgs(s.Args)}
 	var err error
 	if t.policies, err = resolve(policies, world); err != nil {
@@ -163,6 +163,9 @@ func (s *State) prepare(paths, policies []string, clusterRef string, read *readF
 	} else if t.workload, err = s.readWorkloads(paths, read); err != nil {
 		return nil, nil, err
 	}
+	if err := world.foresees(t.workload); err != nil {
+		return nil, nil, err
+	}
 	implied := ""
 	if isDemo && clusterRef == "" {
 		t.cluster, err = demo.Cluster()
@@ -179,7 +182,7 @@ func (s *State) prepare(paths, policies []string, clusterRef string, read *readF
 		return nil, nil, err
 	}
 	c.Workload, c.Cluster = t.workload, t.cluster
-	c.Assumptions = world.assumptions()
+	c.Assumptions = world.assumptions(t.workload)
 	if implied != "" {
 		c.Assumptions = append(c.Assumptions, report.Assumption{Name: "Cluster size", Value: fmt.Sprintf("%d GPUs", t.cluster.GPUs()), Source: implied})
 	}

@@ -33,6 +33,7 @@ func simulateCommand(s *State) *cobra.Command {
   journal.jsonl    every fact and every decision with its reason
   jobs.csv         one row per job; jobs.parquet holds the same
   series.csv       the cluster over time; series.parquet holds the same
+  services.csv     real-time applications over time, where there are any
   metrics.json     what --output json prints
 
 All of them appear when the run is complete, or none does. The journal's hash is
@@ -60,10 +61,11 @@ shown at the end: the same inputs give the same journal, byte by byte.`,
 
 // runFiles are the paths of what a run writes; "" = not written.
 type runFiles struct {
-	journal, jobs, jobsParquet, series, seriesParquet, metrics, report string
+	journal, jobs, jobsParquet, series, seriesParquet, services, metrics, report string
 }
 
-func (f *simulateFlags) files() runFiles {
+// files says where to write; services: there are real-time applications.
+func (f *simulateFlags) files(services bool) runFiles {
 	p := runFiles{journal: f.journal, jobs: f.jobs, report: f.reportPath}
 	if f.out == "" {
 		return p
@@ -78,6 +80,9 @@ func (f *simulateFlags) files() runFiles {
 	in(&p.jobsParquet, "jobs.parquet")
 	in(&p.series, "series.csv")
 	in(&p.seriesParquet, "series.parquet")
+	if services {
+		in(&p.services, "services.csv")
+	}
 	in(&p.metrics, "metrics.json")
 	return p
 }
@@ -85,7 +90,7 @@ func (f *simulateFlags) files() runFiles {
 // list returns the paths that are written.
 func (p *runFiles) list() []string {
 	var out []string
-	for _, path := range []string{p.journal, p.jobs, p.jobsParquet, p.series, p.seriesParquet, p.metrics, p.report} {
+	for _, path := range []string{p.journal, p.jobs, p.jobsParquet, p.series, p.seriesParquet, p.services, p.metrics, p.report} {
 		if path != "" {
 			out = append(out, path)
 		}
@@ -107,7 +112,7 @@ func (f *simulateFlags) run(ctx context.Context, s *State, args []string) error 
 			return badInput(noFile(err), "--out with a folder that can be made")
 		}
 	}
-	p := f.files()
+	p := f.files(applications(t.workload) > 0)
 	out, err := s.begin(p.list()...)
 	if err != nil {
 		return err
@@ -154,6 +159,7 @@ func (p *runFiles) write(out *outputs, t *study, r *sim.Result, col *metrics.Col
 		{p.jobsParquet, func(w *bufio.Writer) error { return results.WriteJobsParquet(w, t.workload, r) }},
 		{p.series, func(w *bufio.Writer) error { return results.WriteSeriesCSV(w, col.Series(r.End)) }},
 		{p.seriesParquet, func(w *bufio.Writer) error { return results.WriteSeriesParquet(w, col.Series(r.End)) }},
+		{p.services, func(w *bufio.Writer) error { return results.WriteServicesCSV(w, col.Services(r.End)) }},
 	} {
 		if f.path == "" {
 			continue

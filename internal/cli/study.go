@@ -37,11 +37,12 @@ type study struct {
 	cluster  *cluster.Spec
 	policies []*policy.Policy
 	// refs are the policies as the command line names them.
-	refs   []string
-	assume sim.Assumptions
-	faults sim.Faults
-	window metrics.Window
-	until  workload.Time
+	refs     []string
+	assume   sim.Assumptions
+	faults   sim.Faults
+	forecast sim.Forecast
+	window   metrics.Window
+	until    workload.Time
 	// budgets that policies share by and all are judged by, nil = none.
 	budgets *budget.Tree
 	// series and pictures: keep the run over time, and who ran where.
@@ -57,7 +58,7 @@ type study struct {
 
 func (t *study) options(i int) sim.Options {
 	return sim.Options{Workload: t.workload, Cluster: t.cluster, Policy: t.policies[i], Budgets: t.budgets,
-		Assume: t.assume, Faults: t.faults, Until: t.until}
+		Assume: t.assume, Faults: t.faults, Forecast: t.forecast, Until: t.until}
 }
 
 // check refuses what cannot run before anything does.
@@ -161,6 +162,7 @@ func (t *study) one(ctx context.Context, i int, bar *progress, out *report.Polic
 	}
 	if t.pictures {
 		out.Series, out.Runs, out.Accounts = col.Series(res.End), col.Runs(res.End), col.Accounts(res.End)
+		out.Services = col.Services(res.End)
 	}
 	if t.finished == nil {
 		return nil

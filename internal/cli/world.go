@@ -19,6 +19,7 @@ import (
 type worldFlags struct {
 	assume        sim.Assumptions
 	faults        sim.Faults
+	forecast      sim.Forecast
 	seed          uint64
 	estimates     string
 	window, until string
@@ -40,6 +41,8 @@ func (f *worldFlags) add(cmd *cobra.Command) {
 	fs.Var(span{&f.assume.StartLatency}, "start-latency", "time between the decision to start a job and its start")
 	fs.Var(span{&f.faults.MTBF}, "mtbf", "mean time between failures of a node (default: nodes do not fail)")
 	fs.Var(span{&f.faults.MTTR}, "mttr", "mean time to repair a failed node")
+	fs.Var(percentage{&f.forecast.Error}, "forecast-error", "how wrong the demand of real-time applications is foreseen: standard deviation, such as 10%")
+	fs.Uint64Var(&f.forecast.Seed, "forecast-seed", 0, "seed of these errors (default: that of --seed)")
 	f.given = fs.Changed
 	_ = cmd.RegisterFlagCompletionFunc("estimates", words("given", "perfect", "limit", "helios"))
 	_ = cmd.RegisterFlagCompletionFunc("checkpoint", words("on-stop", "never", "30m"))
@@ -61,7 +64,7 @@ func (f *worldFlags) settle(isDemo bool) error {
 		return badUsage("--mtbf 30d", "--mttr is given and --mtbf, the time between failures, is not")
 	}
 	f.faults.Seed = f.seed
-	return nil
+	return f.settleForecast()
 }
 
 // apply gives a policy the estimates and the seed asked for. own: its name
@@ -166,7 +169,7 @@ func seconds(t workload.Time) string {
 }
 
 // assumptions are the lines of the report's head.
-func (f *worldFlags) assumptions() []report.Assumption {
+func (f *worldFlags) assumptions(w *workload.Workload) []report.Assumption {
 	source := func(name string) string {
 		switch {
 		case f.given(name):
@@ -191,7 +194,7 @@ func (f *worldFlags) assumptions() []report.Assumption {
 		failures.Value = fmt.Sprintf("of each node every %s on average, repaired in %s, seed %d", spanText(f.faults.MTBF), spanText(f.faults.MTTR), f.faults.Seed)
 		failures.Source = "--mtbf, --mttr"
 	}
-	out = append(out, failures)
+	out = append(append(out, failures), f.forecastAssumption(w)...)
 	if f.until != "" {
 		out = append(out, report.Assumption{Name: "Runs cut at", Value: f.until, Source: "--until"})
 	}

@@ -20,6 +20,13 @@ func TestPageInABrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a browser takes seconds")
 	}
+	teams := []string{"vision", "speech", "language", "robotics", "biology", "ranking", "climate", "infra", "safety"}
+	for name, c := range map[string]*Comparison{"budgets": demoWith(300, 4, budget.Equal("demo", teams)), "applications": dayOf(t)} {
+		t.Run(name, func(t *testing.T) { inABrowser(t, c) })
+	}
+}
+
+func inABrowser(t *testing.T, c *Comparison) {
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Skip("no chromium: the page is not opened in a browser")
@@ -27,7 +34,7 @@ func TestPageInABrowser(t *testing.T) {
 	dir := t.TempDir()
 	page := filepath.Join(dir, "report.html")
 	var buf bytes.Buffer
-	if err := WriteHTML(&buf, demoWith(300, 4, budget.Equal("demo", []string{"vision", "speech", "language", "robotics", "biology", "ranking", "climate", "infra", "safety"}))); err != nil {
+	if err := WriteHTML(&buf, c); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(page, buf.Bytes(), 0o600); err != nil {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/escala-sched/escala/metrics"
@@ -204,36 +203,7 @@ func partOf(p *float64) string {
 
 // accountPath draws the bins of an account as steps.
 func accountPath(s *metrics.AccountSeries, l *metrics.AccountLine, value func(*metrics.AccountBin) float64, x, y scale, area bool) string {
-	var b []byte
-	last, right, first := math.NaN(), 0.0, true
-	for i := range l.Bins {
-		from := float64(s.From + workload.Span(i)*s.Width)
-		left := x.at(from)
-		if left >= 1 {
-			break
-		}
-		if from+float64(s.Width) <= x.from {
-			continue
-		}
-		v := math.Round(1000*(1-y.at(value(&l.Bins[i])))) / 1000 // a picture this small shows no more
-		switch {
-		case first && area:
-			b = coordinate(append(coordinate(append(b, 'M'), left), " 1000V"...), v)
-		case first:
-			b = coordinate(append(coordinate(append(b, 'M'), left), ' '), v)
-		case v != last:
-			b = coordinate(append(coordinate(append(b, 'H'), left), 'V'), v)
-		}
-		last, right, first = v, x.at(from+float64(s.Width)), false
-	}
-	if len(b) == 0 {
-		return ""
-	}
-	b = coordinate(append(b, 'H'), right)
-	if area {
-		b = append(b, "V1000Z"...)
-	}
-	return string(b)
+	return binsPath(s.From, s.Width, len(l.Bins), func(i int) (float64, bool) { return value(&l.Bins[i]), true }, x, y, area)
 }
 
 // owedTable says what each account was owed and got under each policy.

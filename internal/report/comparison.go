@@ -74,6 +74,7 @@ type Policy struct {
 	Series   *metrics.Series
 	Runs     *metrics.Runs
 	Accounts *metrics.AccountSeries
+	Services *metrics.ServiceSeries
 }
 
 // title returns the title in use.

@@ -8,17 +8,24 @@ import (
 
 // WriteCSV writes one line per policy and one column per figure, named by its
 // JSON key. A figure that a run does not have is empty. The figures that came later
-// stand behind the currency of money, which is empty where the cluster file names none.
+// stand behind the currency of money, which is empty where the cluster file names none,
+// and last those that only some workloads have: of real-time applications, and value.
 func WriteCSV(w io.Writer, c *Comparison) error {
 	out := csv.NewWriter(w)
-	var first, later []*row
+	var first, later, last []*row
 	for i := range rows {
-		if rows[i].added {
-			later = append(later, &rows[i])
-		} else {
-			first = append(first, &rows[i])
+		switch r := &rows[i]; {
+		case r.onDemand:
+			if r.had(c) {
+				last = append(last, r)
+			}
+		case r.added:
+			later = append(later, r)
+		default:
+			first = append(first, r)
 		}
 	}
+	later = append(later, last...)
 	line := []string{"policy"}
 	for _, r := range first {
 		line = append(line, r.key)
@@ -45,6 +52,16 @@ func WriteCSV(w io.Writer, c *Comparison) error {
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// had tells whether any policy has the figure.
+func (r *row) had(c *Comparison) bool {
+	for i := range c.Policies {
+		if _, ok := r.get(&c.Policies[i].Metrics); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // csv is a policy's figure as CSV has it.

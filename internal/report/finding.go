@@ -10,18 +10,18 @@ import (
 
 // Finding is what the numbers say, in a sentence or two: the policy under which
 // jobs spend the least time in the queue against the first, with median, p90 and
-// occupancy beside the mean, which never stands alone. Where the queue time differs
-// from the wait for the first start, it says what becomes of either. Where runs were
-// cut with too many jobs open for waits to mean anything, or jobs never end, it
-// compares how much of the cluster is allocated.
+// occupancy beside the mean, which never stands alone, and what real-time applications
+// lack. Where the queue time differs from the wait for the first start, it says what
+// becomes of either. Where runs were cut with too many jobs open for waits to mean
+// anything, or jobs never end, it compares how much of the cluster is allocated.
 func Finding(c *Comparison) string {
 	if len(c.Policies) == 0 {
 		return "No policy was run."
 	}
 	if why := c.endless(); why != "" {
-		return why + " " + allocation(c)
+		return why + " " + allocation(c) + demanded(c)
 	}
-	s := waiting(c) + delivered(c)
+	s := waiting(c) + demanded(c) + delivered(c)
 	for i := range c.Policies {
 		if c.Policies[i].Metrics.Cut {
 			return s + " Runs were cut before their end, so waits are lower bounds."
@@ -56,12 +56,12 @@ const (
 func (c *Comparison) endless() string {
 	long := 0
 	for i := range c.Workload.Actual {
-		if c.Workload.Actual[i].Duration >= forever {
+		if c.Workload.Actual[i].Duration >= forever && c.Workload.Jobs[i].Service == nil {
 			long++
 		}
 	}
-	if long*openShare > len(c.Workload.Jobs) {
-		return fmt.Sprintf("%s of %s jobs never end, so waits say little.", count(float64(long)), count(float64(len(c.Workload.Jobs))))
+	if long*openShare > c.jobs() {
+		return fmt.Sprintf("%s of %s jobs never end, so waits say little.", count(float64(long)), count(float64(c.jobs())))
 	}
 	for i := range c.Policies {
 		p := &c.Policies[i]
@@ -105,9 +105,13 @@ func (c *Comparison) noOther(does, doesNot string) string {
 
 // waiting compares the time in the queue.
 func waiting(c *Comparison) string {
+	if jobless(c) {
+		return servedMost(c)
+	}
 	first := &c.Policies[0]
+	occupancy, was := occupied(&first.Metrics)
 	if len(c.Policies) == 1 {
-		return "Under " + first.Name + ", " + waits(&first.Metrics) + "; occupancy is " + percent(first.Metrics.Occupancy) + "."
+		return "Under " + first.Name + ", " + waits(&first.Metrics) + "; " + occupancy + " is " + percent(was) + "."
 	}
 	best, soonest := first, first
 	for i := range c.Policies {
@@ -122,12 +126,12 @@ func waiting(c *Comparison) string {
 	a, b := &first.Metrics, &best.Metrics
 	if _, sign := secondsUnit.difference(a.QueueTime.Mean, b.QueueTime.Mean); sign >= 0 {
 		if !requeues(a, &soonest.Metrics) {
-			return capitalized(fmt.Sprintf("%s jobs wait less on average than %s: %s; occupancy is %s.",
-				c.noOther("makes", "does not make"), first.Name, waits(a), percent(a.Occupancy)))
+			return capitalized(fmt.Sprintf("%s jobs wait less on average than %s: %s; %s is %s.",
+				c.noOther("makes", "does not make"), first.Name, waits(a), occupancy, percent(was)))
 		}
-		return capitalized(fmt.Sprintf("%s the mean %s of %s: %s (median %s, 90th percentile %s); occupancy is %s.",
+		return capitalized(fmt.Sprintf("%s the mean %s of %s: %s (median %s, 90th percentile %s); %s is %s.",
 			c.noOther("shortens", "does not shorten"), queueTime, first.Name,
-			duration(a.QueueTime.Mean), duration(a.QueueTime.P50), duration(a.QueueTime.P90), percent(a.Occupancy))) + firstStarts(first, soonest)
+			duration(a.QueueTime.Mean), duration(a.QueueTime.P50), duration(a.QueueTime.P90), occupancy, percent(was))) + firstStarts(first, soonest)
 	}
 	gain, starts := "jobs wait %s on average instead of %s under %s (%s)", ""
 	if requeues(a, b) {
@@ -136,10 +140,11 @@ func waiting(c *Comparison) string {
 	s := "Under " + best.Name + " " + fmt.Sprintf(gain, duration(b.QueueTime.Mean), duration(a.QueueTime.Mean), first.Name, factor(b.QueueTime.Mean/a.QueueTime.Mean)) +
 		fmt.Sprintf("; the median goes from %s to %s, the 90th percentile from %s to %s",
 			duration(a.QueueTime.P50), duration(b.QueueTime.P50), duration(a.QueueTime.P90), duration(b.QueueTime.P90))
-	if d, sign := ratioUnit.difference(a.Occupancy, b.Occupancy); sign != 0 {
-		s += fmt.Sprintf(", and occupancy from %s to %s (%s)", percent(a.Occupancy), percent(b.Occupancy), d)
+	_, is := occupied(b)
+	if d, sign := ratioUnit.difference(was, is); sign != 0 {
+		s += fmt.Sprintf(", and %s from %s to %s (%s)", occupancy, percent(was), percent(is), d)
 	} else {
-		s += ", and occupancy stays at " + percent(a.Occupancy)
+		s += ", and " + occupancy + " stays at " + percent(was)
 	}
 	return s + price(a, b) + "." + starts
 }

@@ -19,7 +19,7 @@ func (c *Comparison) head() []headLine {
 		}
 	}
 	w, s := c.Workload, c.Cluster
-	add("Workload", fmt.Sprintf("%s, %s jobs", w.Name, count(float64(len(w.Jobs)))))
+	add("Workload", w.Name+", "+strings.Join(c.jobsText(), ", "))
 	add("Format", w.Format)
 	add("Source", w.Source)
 	add("Licence", w.Licence)

@@ -47,7 +47,7 @@ func WriteHTML(w io.Writer, c *Comparison) error {
 	}
 	v.Waits = waitBarsOf(c)
 	s, cut := pictureSpan(c)
-	v.Budgets = budgetFiguresOf(c, s)
+	v.Budgets, v.Services = budgetFiguresOf(c, s), serviceFiguresOf(c, s)
 	if s.to > s.from {
 		v.Cut = cut
 		v.Occupancy, v.Waiting = occupancyFigure(c, s), waitingFigure(c, s)
@@ -56,6 +56,7 @@ func WriteHTML(w io.Writer, c *Comparison) error {
 		v.Data.addSeries(c, "occupancy", "percent", chartBins, func(b *metrics.Bin) float64 { return 1000 * b.Occupancy() })
 		v.Data.addSeries(c, "waiting", "gpus", chartBins, func(b *metrics.Bin) float64 { return 10 * b.MeanWaitingGPUs() })
 		v.Data.addBudgets(c, s, v.Budgets)
+		v.Data.addServices(c, v.Services)
 	}
 	if f := cdfFigure(c); len(f.Lines) > 0 {
 		v.CDF = f
@@ -82,6 +83,7 @@ type pageView struct {
 	Occupancy, Waiting, CDF *figure
 	Cut                     bool
 	Budgets                 *budgetFigures
+	Services                *serviceFigures
 	Waits                   *waitBars
 	Picture                 *picture
 	NoPicture               string
@@ -155,7 +157,7 @@ func (d *pageData) addCDF(c *Comparison) {
 
 // chips are the facts beside the title.
 func (c *Comparison) chips() []string {
-	out := []string{count(float64(len(c.Workload.Jobs))) + " jobs", count(float64(c.Cluster.GPUs())) + " GPUs"}
+	out := append(c.jobsText(), count(float64(c.Cluster.GPUs()))+" GPUs")
 	if n := len(c.Cluster.Nodes); n > 0 {
 		out = append(out, count(float64(n))+" nodes")
 	}
@@ -267,7 +269,11 @@ func (c *Comparison) groupTable() *textTable {
 		row := []string{name, count(float64(u.Jobs))}
 		for i := range c.Policies {
 			x := byName[i][u.Name]
-			row = append(row, duration(x.P90Wait)+" · "+percent(x.Delivered))
+			wait := duration(x.P90Wait)
+			if x.Jobs == 0 { // applications alone
+				wait = "-"
+			}
+			row = append(row, wait+" · "+percent(x.Delivered))
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -29,16 +29,18 @@ type jsonInput struct {
 }
 
 type jsonWorkload struct {
-	Name        string        `json:"name"`
-	Format      string        `json:"format,omitempty"`
-	Source      string        `json:"source,omitempty"`
-	Licence     string        `json:"licence,omitempty"`
-	Attribution string        `json:"attribution,omitempty"`
-	SHA256      string        `json:"sha256,omitempty"`
-	Jobs        int           `json:"jobs"`
-	Rows        int           `json:"rows"`
-	Dropped     []jsonDropped `json:"dropped"`
-	Notes       []string      `json:"notes"`
+	Name        string `json:"name"`
+	Format      string `json:"format,omitempty"`
+	Source      string `json:"source,omitempty"`
+	Licence     string `json:"licence,omitempty"`
+	Attribution string `json:"attribution,omitempty"`
+	SHA256      string `json:"sha256,omitempty"`
+	Jobs        int    `json:"jobs"`
+	// Services are those of the jobs that are real-time applications.
+	Services int           `json:"services,omitempty"`
+	Rows     int           `json:"rows"`
+	Dropped  []jsonDropped `json:"dropped"`
+	Notes    []string      `json:"notes"`
 	// EpochUnix is the calendar time of the input's zero, in seconds.
 	EpochUnix *float64 `json:"epoch_unix,omitempty"`
 }
@@ -108,7 +110,7 @@ func (c *Comparison) jsonInput() jsonInput {
 	w, s := c.Workload, c.Cluster
 	in := jsonInput{
 		Workload: jsonWorkload{Name: w.Name, Format: w.Format, Source: w.Source, Licence: w.Licence, Attribution: c.Attribution,
-			SHA256: w.Hash, Jobs: len(w.Jobs), Rows: w.Rows, Dropped: []jsonDropped{}, Notes: append([]string{}, w.Notes...)},
+			SHA256: w.Hash, Jobs: len(w.Jobs), Services: applications(w), Rows: w.Rows, Dropped: []jsonDropped{}, Notes: append([]string{}, w.Notes...)},
 		Cluster:     jsonCluster{Name: s.Name, SHA256: s.Hash, Nodes: len(s.Nodes), GPUs: s.GPUs(), PUE: s.PUE, Currency: s.Currency},
 		Assumptions: append([]Assumption{}, c.Assumptions...),
 		Version:     c.Version, Command: c.Command,

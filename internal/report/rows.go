@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/escala-sched/escala/metrics"
@@ -36,6 +37,8 @@ type row struct {
 	// added: CSV has it behind the columns of the first version. budgets: it is shown
 	// only where policies are judged by budgets.
 	added, budgets bool
+	// onDemand: CSV has it last, and only where a run has it.
+	onDemand bool
 }
 
 // value returns the figure, 0 where the policy has none.
@@ -87,7 +90,7 @@ const (
 )
 
 // rows lists every figure in the order of the report.
-var rows = behind(behind(behind(buildRows(), waitSection, classRows()), lossSection, stopRows()), fairSection, budgetRows())
+var rows = behind(behind(behind(behind(buildRows(), useSection, serviceRows()), waitSection, classRows()), lossSection, stopRows()), fairSection, budgetRows())
 
 func buildRows() []row {
 	r := []row{
@@ -97,6 +100,9 @@ func buildRows() []row {
 		{section: useSection, label: "Occupancy, makespan", key: "occupancy_makespan", unit: ratioUnit, better: 1, always: true,
 			get:        plain(func(m *metrics.Metrics) float64 { return m.OccupancyMakespan }),
 			definition: "The same from the first submission to the last finish."},
+	}
+	r = append(r, servedRows()...)
+	r = append(r, []row{
 		{section: useSection, label: "Goodput occupancy", key: "goodput_occupancy", unit: ratioUnit, better: 1, always: true,
 			get:        plain(func(m *metrics.Metrics) float64 { return m.GoodputOccupancy }),
 			definition: "Occupancy without GPU-time that was lost again or spent on restarting."},
@@ -112,7 +118,7 @@ func buildRows() []row {
 		{section: useSection, label: "Held", key: "held_gpu_hours", unit: hoursUnit, better: -1,
 			get:        plain(func(m *metrics.Metrics) float64 { return m.HeldGPUHours }),
 			definition: "GPU-time kept free for a winner while the jobs stopped for it shut down."},
-	}
+	}...)
 	r = append(r, distRows(waitSection, "Wait", "wait", secondsUnit, true, func(m *metrics.Metrics) *metrics.Dist { return &m.Wait },
 		"First start - submission.")...)
 	r = append(r, distRows(waitSection, "Queue time", "queue_time", secondsUnit, false, func(m *metrics.Metrics) *metrics.Dist { return &m.QueueTime },
@@ -227,7 +233,8 @@ func distRows(section, label, key string, u unit, always bool, d func(*metrics.M
 
 // shownRows are the figures that say something about these policies. Queue time
 // repeats the wait where nothing was preempted; with budgets the wait of debug jobs
-// is that of the class, which leaves unallocated ones out.
+// is that of the class, which leaves unallocated ones out. Each of several real-time
+// applications has a row behind those of all.
 func shownRows(c *Comparison) []*row {
 	var preempted bool
 	for i := range c.Policies {
@@ -242,6 +249,12 @@ func shownRows(c *Comparison) []*row {
 		case r.shown(c):
 			out = append(out, r)
 		}
+	}
+	if at := slices.IndexFunc(out, func(r *row) bool { return r.section == serviceSection }); at >= 0 {
+		for at < len(out) && out[at].section == serviceSection {
+			at++
+		}
+		out = slices.Insert(out, at, lacks(c)...)
 	}
 	return out
 }
