@@ -20,8 +20,8 @@ func flat(n, value int) []int {
 // and no higher where nothing is left to choose.
 func TestBoundOfWhatMustBe(t *testing.T) {
 	for name, tc := range map[string]struct {
-		p     horizon.Problem
-		best  float64
+		p    horizon.Problem
+		best float64
 	}{
 		"protected steps of a running job have their place": {
 			p: horizon.Problem{GPUs: 2, Steps: 5, Jobs: []horizon.Job{
