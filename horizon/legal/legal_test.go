@@ -345,11 +345,17 @@ func stopped(t *rapid.T, p *horizon.Plan) string {
 }
 
 func noRestart(t *rapid.T, p *horizon.Plan) string {
-	s, j := pick(t, p, func(s *horizon.Stretch, _ *horizon.Job) bool { return s.Restart > 0 })
+	s, j := pick(t, p, func(s *horizon.Stretch, j *horizon.Job) bool {
+		return j.MinSteps == 0 && waited(s, j) && s.Steps > 1 && s.Start+2 < p.Problem.Steps
+	})
 	if s == nil {
 		return ""
 	}
-	s.Start, s.Steps, s.Restart = s.Start+s.Restart, s.Steps-s.Restart, 0
+	j.MinSteps, j.Restart = 1, 1
+	rest := *s
+	rest.Start, rest.Steps = s.Start+2, s.Steps-1
+	s.Steps = 1
+	p.Placed = append(p.Placed, rest)
 	return j.ID
 }
 
