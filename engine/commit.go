@@ -139,6 +139,7 @@ func (e *Engine) commitStart(a *fact.Action, j *job) error {
 	}
 	j.state, j.tasks, j.since, j.work, j.up = starting, a.Tasks, a.At, a.At, false
 	j.attempt++
+	e.dirty = e.dirty || a.Reason.Code == fact.Proposed // what it leaves is still to be planned
 	e.gauge.assigned += j.milli
 	e.gauge.runningJobs++
 	if e.tracks {

@@ -190,6 +190,8 @@ func (e *Engine) Apply(f *fact.Fact) error {
 		return e.budgetsChanged(f)
 	case fact.DemandChanged:
 		return e.demandChanged(f)
+	case fact.PlanProposed:
+		return e.planProposed(f)
 	case fact.SessionIdle, fact.SessionActive:
 		return e.sessionChanged(f)
 	}

@@ -38,7 +38,7 @@ func (e *Engine) Why(n int32) (r fact.Reason, ok bool) {
 		return fact.Reason{Code: fact.Promised, For: none, Until: j.promised}, true
 	}
 	if e.ahead != nil {
-		if r, ok := e.ahead.why(n); ok {
+		if r, ok := e.ahead.why(n, e.now); ok {
 			return r, true
 		}
 	}

@@ -22,6 +22,8 @@ type ahead struct {
 	// when is the planned start of waiting jobs, as of the last plan; end is its horizon.
 	when map[int32]workload.Time
 	end  workload.Time
+	// proposed is a plan made elsewhere, nil for none.
+	proposed *fact.Plan
 }
 
 func newAhead(l *cluster.Layout) (*ahead, error) {
@@ -32,9 +34,13 @@ func newAhead(l *cluster.Layout) (*ahead, error) {
 }
 
 func (h *ahead) decide(e *Engine, d *decision) {
+	if h.startProposed(e, d) {
+		d.again = true // the rest is planned around them
+		return
+	}
 	if h.worthwhile(e, d.now) {
 		o := h.look(e, d, d.now)
-		if plan := h.plan(e, o); plan != nil {
+		if plan := h.plan(e, d, o); plan != nil {
 			h.follow(e, d, o, plan)
 		}
 	}
@@ -80,7 +86,7 @@ func (h *ahead) serving(e *Engine) bool {
 // plan makes the plan. Where the applications cannot keep their rules (a node was lost, more
 // is needed than there is), first their bounds give way, then their swap limits; never
 // what is wanted.
-func (h *ahead) plan(e *Engine, o *outlook) *horizon.Plan {
+func (h *ahead) plan(e *Engine, d *decision, o *outlook) *horizon.Plan {
 	s, err := horizon.NewSearch(&o.p, 0)
 	for give := 0; err != nil && give < 2; give++ {
 		for i := range o.p.Apps {
@@ -96,6 +102,9 @@ func (h *ahead) plan(e *Engine, o *outlook) *horizon.Plan {
 	}
 	if err != nil {
 		return nil
+	}
+	if order := h.proposedOrder(o, d.now); order != nil {
+		s.Suggest(order)
 	}
 	s.Run(int(e.pol.Horizon.Work), nil)
 	return s.Plan()
@@ -267,7 +276,10 @@ func (h *ahead) rest(e *Engine, d *decision) {
 }
 
 // why says when the last plan has a job.
-func (h *ahead) why(n int32) (fact.Reason, bool) {
+func (h *ahead) why(n int32, now workload.Time) (fact.Reason, bool) {
+	if at, off := h.offPlan(n, now); off {
+		return fact.Reason{Code: fact.OffPlan, For: none, Until: at}, true
+	}
 	t, ok := h.when[n]
 	switch {
 	case !ok:

@@ -1,15 +1,26 @@
 package engine
 
 import (
+	"math/bits"
+
+	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/horizon"
 	"github.com/escala-sched/escala/workload"
 )
 
-// Outlook is the state at now as a problem of the horizon: what runs where it is, what
-// waits (as many as the policy's plans look at), real-time applications with what they
-// hold and will need. nil under a policy that does not plan the horizon. It changes
-// nothing.
-func (e *Engine) Outlook(now workload.Time) *horizon.Problem {
+// Outlook is the state at a time as a problem of the horizon, for others to plan and to look at.
+type Outlook struct {
+	// At is the time of its step 0.
+	At      workload.Time
+	Problem *horizon.Problem
+	o       *outlook
+	e       *Engine
+}
+
+// Outlook is the state at now: what runs where it is, what waits (as many as the policy's
+// plans look at), real-time applications with what they hold and will need. nil under a
+// policy that does not plan the horizon. It changes nothing.
+func (e *Engine) Outlook(now workload.Time) *Outlook {
 	if e.ahead == nil {
 		return nil
 	}
@@ -18,7 +29,30 @@ func (e *Engine) Outlook(now workload.Time) *horizon.Problem {
 	o := e.ahead.look(e, d, d.now)
 	e.rollback(d)
 	o.p.Nodes = e.ahead.row.names(e)
-	return &o.p
+	return &Outlook{At: d.now, Problem: &o.p, o: o, e: e}
+}
+
+// Starts are the starts of waiting jobs that a plan of the problem has, by time, as a fact
+// tells them.
+func (o *Outlook) Starts(plan *horizon.Plan) []fact.PlannedStart {
+	var list []fact.PlannedStart
+	seen := make([]bool, len(o.o.jobs)) // one that is interrupted in between starts once for now
+	for i := range plan.Placed {        // these are by start
+		st := &plan.Placed[i]
+		if o.o.classes[st.Job] == none || seen[st.Job] {
+			continue
+		}
+		seen[st.Job] = true
+		r := o.e.ahead.row
+		s := fact.PlannedStart{Job: o.o.jobs[st.Job], At: o.At + int64(st.Start)*o.Problem.StepLength}
+		nodes, gpus := r.split(o.e.layout, st.Offset, st.Size)
+		pool := o.e.layout.PoolOf[r.node[o.e.ahead.firstReal(st.Offset)]]
+		for k, at := range nodes {
+			s.Place = append(s.Place, fact.Grant{Node: o.e.layout.Pools[pool].Nodes[at], Milli: 1000, GPUs: gpus[k], Count: int32(bits.OnesCount64(gpus[k]))})
+		}
+		list = append(list, s)
+	}
+	return list
 }
 
 // names says which node each stretch of the row is.

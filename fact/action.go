@@ -167,6 +167,10 @@ const (
 	Unplanned
 	// FollowsDemand: a real-time application that needs Want GPUs gets Have.
 	FollowsDemand
+	// Proposed: a plan that was proposed has it now. OffPlan: one had it at Until, where GPUs are
+	// not free.
+	Proposed
+	OffPlan
 	codes
 )
 
@@ -175,7 +179,7 @@ var codeNames = [codes]string{"", "in-order", "skipped", "backfill-ends", "backf
 	"no-victims", "cross-team-off", "leaving", "dependency", "withdrawn", "place-lost", "dependency-failed",
 	"protection-ends", "fill", "certain-fit", "date-came", "protected", "guard", "rate-limited", "over-kill", "reserved", "debug-nodes",
 	"budget-short", "no-account", "team-limit", "drained", "idle", "below-share", "above-share",
-	"planned", "planned-later", "unplanned", "follows-demand"}
+	"planned", "planned-later", "unplanned", "follows-demand", "proposed", "off-plan"}
 
 // String returns the name the journal uses.
 func (c Code) String() string { return codeNames[c] }

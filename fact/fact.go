@@ -43,11 +43,13 @@ const (
 	JobCancelled
 	// JobSubmitted: a job arrived.
 	JobSubmitted
+	// PlanProposed: Plan was made of the state as it was, for decisions to follow.
+	PlanProposed
 	kinds
 )
 
 var kindNames = [kinds]string{"", "budgets", "node-down", "node-up", "node-drained", "node-resumed", "finished", "start-failed",
-	"stopped", "started", "checkpointed", "session-idle", "session-active", "demand", "cancelled", "submitted"}
+	"stopped", "started", "checkpointed", "session-idle", "session-active", "demand", "cancelled", "submitted", "plan"}
 
 // String returns the name the journal uses.
 func (k Kind) String() string { return kindNames[k] }
@@ -76,6 +78,8 @@ type Fact struct {
 	Estimate workload.Span
 	// Demand of DemandChanged, in GPUs.
 	Demand int32
+	// Plan of PlanProposed. The engine keeps the pointer and never writes through it.
+	Plan *Plan
 	// Since is when a session became idle.
 	Since workload.Time
 	// Budgets of BudgetsChanged; Epoch ties their calendar to the clock of the

@@ -25,6 +25,9 @@ type Options struct {
 	Faults Faults
 	// Forecast says how wrong the declared demand of real-time applications is.
 	Forecast Forecast
+	// Planner, if set, plans what a policy that plans the horizon sees ahead, on the grid of
+	// its replan time; what it returns becomes a fact that decisions follow. nil = no plan.
+	Planner func(o *engine.Outlook) (*fact.Plan, error)
 	// Observers see every fact, action and instant, in order.
 	Observers []Observer
 	// Probe, if set, may look at the engine after each instant; it must not change it.

@@ -44,6 +44,8 @@ type run struct {
 	again bool
 	// begun: the budgets were told.
 	begun bool
+	// planAt is when the planner is asked next.
+	planAt workload.Time
 }
 
 // jobState is what the world knows of a job.
@@ -88,6 +90,9 @@ func newRun(o *Options) (*run, error) {
 	r := &run{o: o, jobs: o.Workload.Jobs, actual: o.Workload.Actual, eng: eng, fill: fill, wake: workload.Never,
 		state: make([]jobState, n), res: &Result{Jobs: make([]JobResult, n), Estimates: make([]workload.Span, n)}}
 	r.misforecast()
+	if r.planAt = workload.Never; o.Planner != nil && o.Policy.Horizon != nil && n > 0 {
+		r.planAt = o.Workload.Jobs[0].Submit
+	}
 	for i := range r.res.Jobs {
 		r.res.Jobs[i].FirstStart, r.res.Jobs[i].Finish = workload.Unknown, workload.Unknown
 		r.res.Jobs[i].State = Unstarted
@@ -182,6 +187,7 @@ func (r *run) nextTime() workload.Time {
 	switch {
 	case t == workload.Never:
 	case r.alive():
+		t = min(t, r.planAt)
 		r.fruitless = 0
 	case r.fruitless > 1 && !r.awaitsMoney(): // not even a date that had come changed anything
 		return workload.Never
@@ -262,6 +268,12 @@ func (r *run) instant() error {
 			if err := r.decide(); err != nil {
 				return err
 			}
+		}
+	}
+	if r.now >= r.planAt {
+		happened = true
+		if err := r.plan(); err != nil {
+			return err
 		}
 	}
 	if !happened {
