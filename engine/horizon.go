@@ -22,6 +22,8 @@ type ahead struct {
 	// when is the planned start of waiting jobs, as of the last plan; end is its horizon.
 	when map[int32]workload.Time
 	end  workload.Time
+	// plain: jobs count their priorities and nothing else.
+	plain bool
 	// proposed is a plan made elsewhere, nil for none.
 	proposed *fact.Plan
 }

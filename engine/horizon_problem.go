@@ -33,6 +33,7 @@ func (h *ahead) look(e *Engine, d *decision, now workload.Time) *outlook {
 	h.addServices(e, o, taken, now)
 	h.closeRest(e, o, taken)
 	h.addWaiting(e, d, o, now)
+	o.fit()
 	return o
 }
 
@@ -70,7 +71,7 @@ func (h *ahead) addRunning(e *Engine, o *outlook, taken horizon.Set, now workloa
 			if first, k := slots[0], len(slots); slots[k-1]-first == k-1 && !j.spec.Need.Fractional() {
 				o.jobs, o.classes = append(o.jobs, n), append(o.classes, none)
 				o.p.Jobs = append(o.p.Jobs, horizon.Job{ID: j.spec.ID, Kind: j.spec.Kind, GPUs: k, Slots: k, Align: 1, Steps: left,
-					Priority: priority(j.spec), Running: &horizon.Running{Offset: first, Elapsed: h.steps(e, now-j.since), Foreign: true}})
+					Priority: h.worth(e, j.spec, now), Running: &horizon.Running{Offset: first, Elapsed: h.steps(e, now-j.since), Foreign: true}})
 				if e.mayInterrupt(j) && j.state != stopping {
 					h.interruptible(e, &o.p.Jobs[len(o.p.Jobs)-1], j, now)
 				}
@@ -163,7 +164,7 @@ func (h *ahead) addJob(e *Engine, o *outlook, ci, n int32, now workload.Time) {
 	}
 	j := &e.jobs[n]
 	job := horizon.Job{ID: j.spec.ID, Kind: j.spec.Kind, GPUs: int(b.shape.GPUs), Slots: b.size, Align: b.align, Types: b.types,
-		Priority: priority(j.spec), Steps: h.steps(e, e.durationIn(j, b.shape.Pools[0], b.tasks))}
+		Priority: h.worth(e, j.spec, now), Steps: h.steps(e, e.durationIn(j, b.shape.Pools[0], b.tasks))}
 	if dl := j.spec.Deadline; dl > 0 {
 		if job.Deadline, job.Late = int(max(dl-now, 0)/e.pol.Horizon.Step), lateWorth; job.Deadline == 0 {
 			job.Late = 0 // it is late already: that changes nothing any more
@@ -180,8 +181,54 @@ func (h *ahead) addJob(e *Engine, o *outlook, ci, n int32, now workload.Time) {
 // more than nothing, so that it is not left out for good.
 const lateWorth = 500
 
-// priority of a job in a plan: without one all would be worth nothing.
-func priority(j *workload.Job) int64 { return min(max(j.Priority, 1), 1<<20) }
+// fine is how many parts a priority of 1 has in a plan, so that a wait can count for less.
+const fine = 16
+
+// worth is what a GPU-step of a job counts in a plan: its priority, at least 1, since without
+// one all would be worth nothing; and as much again for each span of the policy's aging that
+// it has waited, up to eight, so that among equals those who came first go first and nobody
+// waits for ever.
+func (h *ahead) worth(e *Engine, j *workload.Job, now workload.Time) int64 {
+	p := min(max(j.Priority, 1), 1<<20) * h.unit()
+	if h.plain {
+		return p
+	}
+	if aging := e.pol.Horizon.Aging; aging > 0 && j.Service == nil {
+		wait := min(max(now-j.Submit, 0), 8*aging)
+		p += p * (wait / workload.Minute) / max(aging/workload.Minute, 1)
+	}
+	return p
+}
+
+// unit is what a priority of 1 counts.
+func (h *ahead) unit() int64 {
+	if h.plain {
+		return 1
+	}
+	return fine
+}
+
+// fit brings what jobs and applications are worth into the range of a plan, all by the same factor.
+func (o *outlook) fit() {
+	const most = 1 << 20
+	top := int64(0)
+	for i := range o.p.Jobs {
+		top = max(top, o.p.Jobs[i].Priority)
+	}
+	for i := range o.p.Apps {
+		top = max(top, o.p.Apps[i].Penalty)
+	}
+	if top <= most {
+		return
+	}
+	by := (top + most - 1) / most
+	for i := range o.p.Jobs {
+		o.p.Jobs[i].Priority = max(1, o.p.Jobs[i].Priority/by)
+	}
+	for i := range o.p.Apps {
+		o.p.Apps[i].Penalty /= by
+	}
+}
 
 // sorted returns jobs by number: lists of what runs are in no order.
 func (h *ahead) sorted(list []int32) []int32 {

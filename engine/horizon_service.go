@@ -147,9 +147,9 @@ func (h *ahead) addServices(e *Engine, o *outlook, taken horizon.Set, now worklo
 			continue
 		}
 		spec := j.spec.Service
-		a := horizon.App{ID: j.spec.ID, Penalty: min(priority(j.spec)*int64(pol.Penalty), 1<<20)}
+		a := horizon.App{ID: j.spec.ID, Penalty: h.worth(e, j.spec, now) * int64(pol.Penalty)}
 		if spec.Penalty > 0 {
-			a.Penalty = min(spec.Penalty, 1<<20)
+			a.Penalty = min(spec.Penalty, 1<<40) * h.unit()
 		}
 		// It lies in one pool: the one it is in, or the first that would do.
 		pool := c.shape.Pools[0]

@@ -18,15 +18,19 @@ type Outlook struct {
 }
 
 // Outlook is the state at now: what runs where it is, what waits (as many as the policy's
-// plans look at), real-time applications with what they hold and will need. nil under a
-// policy that does not plan the horizon. It changes nothing.
-func (e *Engine) Outlook(now workload.Time) *Outlook {
+// plans look at), real-time applications with what they hold and will need. Jobs count what
+// they count in the policy's own plans, in fine units and with their wait; asDeclared gives
+// them their plain priorities, for people. nil under a policy that does not plan the horizon.
+// It changes nothing.
+func (e *Engine) Outlook(now workload.Time, asDeclared bool) *Outlook {
 	if e.ahead == nil {
 		return nil
 	}
 	d := &e.decision
 	d.reset(max(now, e.now), len(e.pools))
+	e.ahead.plain = asDeclared
 	o := e.ahead.look(e, d, d.now)
+	e.ahead.plain = false
 	e.rollback(d)
 	o.p.Nodes = e.ahead.row.names(e)
 	return &Outlook{At: d.now, Problem: &o.p, o: o, e: e}

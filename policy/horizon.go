@@ -25,6 +25,9 @@ type Horizon struct {
 	// Penalty is what an hour of a GPU of unmet real-time demand costs, over what an hour of a
 	// GPU of batch work of equal priority is worth.
 	Penalty int32
+	// Aging is the wait after which a job counts for twice its priority, after twice that for
+	// three times, up to nine; 0 = waiting changes nothing.
+	Aging workload.Span
 	// PowerOfTwo gives every job a block whose size is a power of two; else as many GPUs as it
 	// asks for, whole nodes where it needs several.
 	PowerOfTwo bool
@@ -34,7 +37,7 @@ type Horizon struct {
 
 // DefaultHorizon are the values of keys that a file leaves out.
 func DefaultHorizon() Horizon {
-	return Horizon{Step: workload.Hour, Steps: 24, Decay: 970, Replan: 30 * workload.Minute, Work: 50, Queue: 200, Penalty: 7}
+	return Horizon{Step: workload.Hour, Steps: 24, Decay: 970, Replan: 30 * workload.Minute, Work: 50, Queue: 200, Penalty: 7, Aging: workload.Day}
 }
 
 // fileHorizon is the block "horizon". Every key may be absent.
@@ -46,6 +49,7 @@ type fileHorizon struct {
 	Work       *int32          `yaml:"work"`
 	Queue      *int32          `yaml:"queue"`
 	Penalty    *int32          `yaml:"penalty"`
+	Aging      *yamlx.Duration `yaml:"aging"`
 	PowerOfTwo bool            `yaml:"powerOfTwo"`
 	Interrupt  bool            `yaml:"interrupt"`
 }
@@ -68,6 +72,7 @@ func takeHorizon(p *Policy, f *file, root *yamlx.Node) error {
 	set(&h.Work, f.Horizon.Work)
 	set(&h.Queue, f.Horizon.Queue)
 	set(&h.Penalty, f.Horizon.Penalty)
+	set(&h.Aging, f.Horizon.Aging)
 	h.PowerOfTwo, h.Interrupt = f.Horizon.PowerOfTwo, f.Horizon.Interrupt
 	at := root.At("horizon")
 	switch {
@@ -83,6 +88,8 @@ func takeHorizon(p *Policy, f *file, root *yamlx.Node) error {
 		return at.At("work").Errorf("want 1 to 1000000", "%d orders to try", h.Work)
 	case h.Queue < 1 || h.Queue > 100_000:
 		return at.At("queue").Errorf("want 1 to 100000", "a plan of %d waiting jobs", h.Queue)
+	case h.Aging != 0 && h.Aging < workload.Minute || h.Aging > 366*workload.Day:
+		return at.At("aging").Errorf("want 1m to 366d, or 0s for none", "an aging of %s", span(h.Aging))
 	case h.Penalty < 0 || h.Penalty > 1000:
 		return at.At("penalty").Errorf("want 0 to 1000; 5 to 10 is usual", "a penalty of %d", h.Penalty)
 	}
@@ -106,6 +113,7 @@ func (h *Horizon) yaml(b *bytes.Buffer) {
 	line("work", "%d", h.Work)
 	line("queue", "%d", h.Queue)
 	line("penalty", "%d", h.Penalty)
+	line("aging", "%s", span(h.Aging))
 	line("powerOfTwo", "%t", h.PowerOfTwo)
 	line("interrupt", "%t", h.Interrupt)
 }

@@ -14,7 +14,7 @@ func (r *run) plan() error {
 	if r.eng.Gauge().WaitingJobs == 0 {
 		return nil
 	}
-	p, err := r.o.Planner(r.eng.Outlook(r.now))
+	p, err := r.o.Planner(r.eng.Outlook(r.now, false))
 	if err != nil {
 		return fmt.Errorf("at %d ms: planning ahead: %w", r.now, err)
 	}

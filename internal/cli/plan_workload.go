@@ -101,7 +101,7 @@ func (f *planWorkload) problem(ctx context.Context, s *State, path string, power
 	wide := *pol.Horizon
 	wide.Queue = 1 << 30
 	pol.Horizon = &wide
-	q := now.engine.Outlook(at).Problem
+	q := now.engine.Outlook(at, true).Problem
 	q.Name = w.Name
 	if epoch := w.Epoch; epoch != workload.Unknown {
 		q.StartHour = int(((epoch+at)%workload.Day + workload.Day) % workload.Day / workload.Hour)
