@@ -62,6 +62,8 @@ type Outage struct {
 	Node string
 	// Change is "down", "up", "drain" or "resume".
 	Change string
+	// Planned: it is known in advance, so that plans may go by it (maintenance).
+	Planned bool
 }
 
 // ParseShort reads the two forms that fit a command line: "16x8" (nodes x GPUs)

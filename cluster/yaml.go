@@ -72,9 +72,10 @@ type yamlType struct {
 }
 
 type yamlOutage struct {
-	At     *yamlx.Duration `yaml:"at"`
-	Node   string          `yaml:"node"`
-	Change changeWord      `yaml:"change"`
+	At      *yamlx.Duration `yaml:"at"`
+	Node    string          `yaml:"node"`
+	Change  changeWord      `yaml:"change"`
+	Planned bool            `yaml:"planned"`
 }
 
 // changeWord is a change of health; the empty text means that it is missing.
@@ -214,7 +215,7 @@ func takeOutages(s *Spec, f *yamlFile, root *yamlx.Node) error {
 		case o.Change == "":
 			return at.Errorf("give change: down, up, drain or resume", "the outage has no change")
 		}
-		s.Outages = append(s.Outages, Outage{At: int64(*o.At), Node: o.Node, Change: string(o.Change)})
+		s.Outages = append(s.Outages, Outage{At: int64(*o.At), Node: o.Node, Change: string(o.Change), Planned: o.Planned})
 	}
 	slices.SortStableFunc(s.Outages, func(a, b Outage) int { return int(min(max(a.At-b.At, -1), 1)) })
 	return nil

@@ -55,7 +55,11 @@ func WriteYAML(w io.Writer, s *Spec) error {
 		b.WriteString("outages:\n")
 	}
 	for _, o := range s.Outages {
-		fmt.Fprintf(b, "  - {at: %s, node: %s, change: %s}\n", yamlx.Duration(o.At), yamlx.Quote(o.Node), o.Change)
+		planned := ""
+		if o.Planned {
+			planned = ", planned: true"
+		}
+		fmt.Fprintf(b, "  - {at: %s, node: %s, change: %s%s}\n", yamlx.Duration(o.At), yamlx.Quote(o.Node), o.Change, planned)
 	}
 	return b.Flush()
 }

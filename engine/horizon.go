@@ -15,8 +15,10 @@ import (
 // the plan has in its first step is done now. Each plan is made from the state alone, so
 // that the same state gives the same plan.
 type ahead struct {
-	row  *row
-	list []int32 // scratch
+	row *row
+	// planned are the outages that are known in advance.
+	planned []maintenance
+	list    []int32 // scratch
 	// blocks remembers what classes take.
 	blocks map[*place.Shape]block
 	// when is the planned start of waiting jobs, as of the last plan; end is its horizon.
@@ -32,7 +34,7 @@ func newAhead(l *cluster.Layout) (*ahead, error) {
 	if l.Counted() {
 		return nil, errors.New("a plan of the horizon needs to know the nodes, but the cluster is a mere count of GPUs; give it as NODESxGPUS")
 	}
-	return &ahead{row: newRow(l), blocks: map[*place.Shape]block{}}, nil
+	return &ahead{row: newRow(l), planned: plannedOutages(l), blocks: map[*place.Shape]block{}}, nil
 }
 
 func (h *ahead) decide(e *Engine, d *decision) {

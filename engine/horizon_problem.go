@@ -31,7 +31,8 @@ func (h *ahead) look(e *Engine, d *decision, now workload.Time) *outlook {
 	h.addClaims(e, o, taken)
 	h.addRunning(e, o, taken, now)
 	h.addServices(e, o, taken, now)
-	h.closeRest(e, o, taken)
+	h.closeRest(e, o, taken, now)
+	h.closeMaintenance(e, &o.p, now)
 	h.addWaiting(e, d, o, now)
 	o.fit()
 	return o
@@ -110,7 +111,7 @@ func closeSlots(p *horizon.Problem, name string, slots []int, to int) {
 
 // closeRest closes what is neither free nor known to be taken: nodes that are out, GPUs of
 // which somebody has a part.
-func (h *ahead) closeRest(e *Engine, o *outlook, taken horizon.Set) {
+func (h *ahead) closeRest(e *Engine, o *outlook, taken horizon.Set, now workload.Time) {
 	var shut []int
 	for s := range h.row.slots {
 		n := h.row.node[s]
@@ -118,7 +119,10 @@ func (h *ahead) closeRest(e *Engine, o *outlook, taken horizon.Set) {
 			continue
 		}
 		f, at := e.frees[e.layout.PoolOf[n]], e.layout.Local[n]
-		if f.Shut(at) || f.Mask(at)>>h.row.gpu[s]&1 == 0 {
+		switch {
+		case e.down[n] && h.backByPlan(n, &o.p, now) < o.p.Steps:
+			closeSlots(&o.p, "out", []int{s}, h.backByPlan(n, &o.p, now))
+		case f.Shut(at) || f.Mask(at)>>h.row.gpu[s]&1 == 0:
 			shut = append(shut, s)
 		}
 	}

@@ -166,3 +166,56 @@ func TestSwapLimit(t *testing.T) {
 		}
 	})
 }
+
+// Maintenance that is known in advance: nothing starts that it would end, the rest waits for
+// a node that stays; a policy that does not look ahead loses the run.
+func TestPlannedMaintenance(t *testing.T) {
+	w := &workload.Workload{Name: "two"}
+	for _, id := range []string{"a", "b"} {
+		w.Jobs = append(w.Jobs, workload.Job{ID: id, Need: workload.Need{GPUs: 4}, Estimate: 3 * workload.Hour})
+		w.Actual = append(w.Actual, workload.Actual{Duration: 3 * workload.Hour, Start: workload.Unknown, End: workload.Unknown})
+	}
+	spec := cluster.Uniform("two", 2, 4)
+	node := spec.Nodes[1].Name
+	spec.Outages = []cluster.Outage{{At: 2 * workload.Hour, Node: node, Change: "down", Planned: true}, {At: 6 * workload.Hour, Node: node, Change: "up", Planned: true}}
+	for _, c := range []struct {
+		policy   string
+		start    [2]workload.Time
+		failures int32
+	}{{"horizon", [2]workload.Time{0, 3 * workload.Hour}, 0}, {"fifo", [2]workload.Time{0, 0}, 1}} {
+		res, err := sim.Run(context.Background(), sim.Options{Workload: w, Cluster: spec, Policy: shipped(t, c.policy), Assume: sim.Assumptions{Checkpoint: -1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range c.start {
+			if got := res.Jobs[i].FirstStart; got != want {
+				t.Errorf("%s: job %d starts at %d, want %d", c.policy, i, got, want)
+			}
+		}
+		if n := res.Jobs[0].NodeFailures + res.Jobs[1].NodeFailures; n != c.failures {
+			t.Errorf("%s: %d runs are lost to the maintenance, want %d", c.policy, n, c.failures)
+		}
+	}
+}
+
+// A service leaves a node before its maintenance, at the pace of its swap limit.
+func TestServiceLeavesBeforeMaintenance(t *testing.T) {
+	life := 6 * workload.Hour
+	w := &workload.Workload{Name: "one", Jobs: []workload.Job{{ID: "s", Kind: workload.KindRealtime, Need: workload.Need{Tasks: 3, GPUs: 1}, Estimate: life,
+		Service: &workload.Service{Demand: workload.Curve{Step: workload.Hour, Values: []int32{3}}, Swaps: 2, SwapEvery: workload.Hour}}},
+		Actual: []workload.Actual{{Duration: life, Start: workload.Unknown, End: workload.Unknown}}}
+	spec := cluster.Uniform("two", 2, 4)
+	for i, node := range spec.Nodes {
+		if i == 1 { // where it begins: from the end of the row
+			spec.Outages = []cluster.Outage{{At: 4*workload.Hour + 30*workload.Minute, Node: node.Name, Change: "down", Planned: true}}
+		}
+	}
+	watch := &swaps{t: t, work: w, has: map[int32][]cluster.Grant{}, at: map[int32][]workload.Time{}}
+	res, err := sim.Run(context.Background(), sim.Options{Workload: w, Cluster: spec, Policy: shipped(t, "horizon"), Observers: []sim.Observer{watch, newLegal(t, spec, w)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := res.Jobs[0].NodeFailures; n != 0 {
+		t.Errorf("the service is hit by the maintenance that it could have left")
+	}
+}

@@ -43,9 +43,10 @@ type jsonType struct {
 }
 
 type jsonOutage struct {
-	At     int64  `json:"t"`
-	Node   string `json:"node"`
-	Change string `json:"change"`
+	At      int64  `json:"t"`
+	Node    string `json:"node"`
+	Change  string `json:"change"`
+	Planned bool   `json:"planned,omitempty"`
 }
 
 func toCluster(s *cluster.Spec) *jsonCluster {

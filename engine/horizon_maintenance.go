@@ -1,0 +1,64 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/horizon"
+	"github.com/escala-sched/escala/workload"
+)
+
+// maintenance is a time for which a node is known to be down.
+type maintenance struct {
+	node     int32
+	from, to workload.Time // to Never: nobody knows when it is back
+}
+
+// plannedOutages pairs the planned changes of a cluster: a node that goes down by plan is down
+// until its next planned change up.
+func plannedOutages(l *cluster.Layout) []maintenance {
+	var list []maintenance
+	down := map[string]int{} // index of the open one, by node
+	for _, o := range l.Spec.Outages {
+		if !o.Planned {
+			continue
+		}
+		i, open := down[o.Node]
+		switch {
+		case o.Change == "down" && !open:
+			down[o.Node] = len(list)
+			list = append(list, maintenance{node: l.Node(o.Node), from: o.At, to: workload.Never})
+		case o.Change == "up" && open:
+			list[i].to = o.At
+			delete(down, o.Node)
+		}
+	}
+	return list
+}
+
+// closeMaintenance closes nodes for the steps in which they are known to be down: from the
+// step in which that begins to the one in which it ends.
+func (h *ahead) closeMaintenance(e *Engine, p *horizon.Problem, now workload.Time) {
+	end := now + int64(p.Steps)*p.StepLength
+	for _, m := range h.planned {
+		if m.to <= now || m.from >= end || h.row.first[m.node] < 0 {
+			continue
+		}
+		w := horizon.Window{Name: "maintenance of " + e.layout.Spec.Nodes[m.node].Name, First: int(h.row.first[m.node]), Count: int(e.layout.Spec.Nodes[m.node].GPUs),
+			From: int(max(m.from-now, 0) / p.StepLength), To: p.Steps}
+		if m.to < end {
+			w.To = int((m.to - now + p.StepLength - 1) / p.StepLength)
+		}
+		p.Closed = append(p.Closed, w)
+	}
+}
+
+// backByPlan is the step from which a node that is down now is known to be up, the last one
+// where nobody knows.
+func (h *ahead) backByPlan(n int32, p *horizon.Problem, now workload.Time) int {
+	i := slices.IndexFunc(h.planned, func(m maintenance) bool { return m.node == n && m.from <= now && now < m.to && m.to < workload.Never })
+	if i < 0 {
+		return p.Steps
+	}
+	return int(min((h.planned[i].to-now+p.StepLength-1)/p.StepLength, int64(p.Steps)))
+}
