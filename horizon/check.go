@@ -16,8 +16,10 @@ func (p *Problem) Check() error {
 		return fmt.Errorf("decay: %v; a step is worth more than 0 and at most 1 of the one before", p.Decay)
 	case p.StepLength < 0:
 		return fmt.Errorf("step length: %d ms is negative", p.StepLength)
+	case p.StartHour < 0 || p.StartHour > 23:
+		return fmt.Errorf("start hour: %d; it is an hour of the day, 0 to 23", p.StartHour)
 	case len(p.Types) > 0 && len(p.Types) != p.GPUs:
-		return fmt.Errorf("types: %d given for %d GPUs", len(p.Types), p.GPUs)
+		return fmt.Errorf("types: %d given for %d GPUs; want one for each", len(p.Types), p.GPUs)
 	}
 	for g, t := range p.Types {
 		if t < 0 || t > 63 {
@@ -65,6 +67,12 @@ func (p *Problem) Check() error {
 	}
 	if p.worth() > mostWorth {
 		return fmt.Errorf("priority and penalty: in all this is worth more than 2^49 GPU-steps of priority 1, which is more than can be added up exactly; divide all by the same number")
+	}
+	for i := range p.Apps {
+		if a := &p.Apps[i]; a.profile(p.GPUs, a.Max) == nil {
+			return fmt.Errorf("rt[%d] %q: no number of GPUs keeps between min and max when at most %d change in a step (%d in step 0), beginning from the %d held now",
+				i, a.ID, a.SwapCap, a.Swaps(0, p.GPUs), len(a.Current))
+		}
 	}
 	return nil
 }
@@ -206,13 +214,13 @@ func (p *Problem) checkApp(a *App, holder map[int]string) error {
 		if g < 0 || g >= p.GPUs {
 			return fmt.Errorf("current: GPU %d does not exist; there are %d", g, p.GPUs)
 		}
-		if other, taken := holder[g]; taken {
+		switch other, taken := holder[g]; {
+		case taken && other == a.ID:
+			return fmt.Errorf("current: GPU %d is listed twice", g)
+		case taken:
 			return fmt.Errorf("current: GPU %d is held by %q; a GPU serves one job at a time", g, other)
 		}
 		holder[g] = a.ID
-	}
-	if a.profile(p.GPUs, a.Max) == nil {
-		return fmt.Errorf("no number of GPUs keeps between min and max when at most %d change in a step, beginning from the %d held now", a.SwapCap, len(a.Current))
 	}
 	return nil
 }

@@ -147,7 +147,9 @@ func appOnJob(t *rapid.T, p *horizon.Plan) string {
 }
 
 func tooFew(t *rapid.T, p *horizon.Plan) string {
-	a, step := holding(t, p, func(a *horizon.App, step int, held horizon.Set) bool { return held.Len() == a.Min[step] && a.Min[step] > 0 })
+	a, step := holding(t, p, func(a *horizon.App, step int, held horizon.Set) bool {
+		return held.Len() == a.Min[step] && a.Min[step] > 0
+	})
 	if a < 0 {
 		return ""
 	}
@@ -269,7 +271,9 @@ func changed(p *horizon.Plan, a *horizon.App, step int, held horizon.Set) int {
 }
 
 func swaps(t *rapid.T, p *horizon.Plan) string {
-	a, step := holding(t, p, func(a *horizon.App, step int, held horizon.Set) bool { return step > 0 && changed(p, a, step, held) > 0 })
+	a, step := holding(t, p, func(a *horizon.App, step int, held horizon.Set) bool {
+		return step > 0 && changed(p, a, step, held) > 0
+	})
 	if a < 0 {
 		return ""
 	}
@@ -279,7 +283,9 @@ func swaps(t *rapid.T, p *horizon.Plan) string {
 }
 
 func swapsUsed(t *rapid.T, p *horizon.Plan) string {
-	a, _ := holding(t, p, func(a *horizon.App, step int, held horizon.Set) bool { return step == 0 && changed(p, a, step, held) > 0 })
+	a, _ := holding(t, p, func(a *horizon.App, step int, held horizon.Set) bool {
+		return step == 0 && changed(p, a, step, held) > 0
+	})
 	if a < 0 {
 		return ""
 	}
