@@ -38,4 +38,10 @@
 // (share_lane.go). share_state.go is the state, share_charge.go charges it,
 // share_ends.go knows when protections end, share_budgets.go changes the tree,
 // share_session.go knows who sits idle.
+//
+// Files that begin with horizon are plans of the next hours: horizon.go decides, on the row of
+// horizon_row.go, by the problem of horizon_problem.go with the blocks of horizon_block.go,
+// real-time applications of horizon_service.go and known outages of horizon_maintenance.go;
+// horizon_stop.go interrupts, horizon_proposed.go follows plans made elsewhere, outlook.go
+// shows it all to others.
 package engine
