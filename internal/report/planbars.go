@@ -21,7 +21,7 @@ func (d *planDrawer) closed() {
 		if w.Name != "" {
 			text = visible(w.Name) + ", " + text
 		}
-		d.pic.Closed = append(d.pic.Closed, d.box(w.First, w.Count, from, to, fmt.Sprintf("%s: GPU %s, %s to %s", text, slots(w.First, w.Count), d.clock.at(from), d.clock.at(to))))
+		d.pic.Closed = append(d.pic.Closed, d.box(w.First, w.Count, from, to, fmt.Sprintf("%s: %s, %s to %s", text, rowOf(d.q, w.First, w.Count), d.clock.at(from), d.clock.at(to))))
 	}
 }
 
@@ -36,7 +36,7 @@ func (d *planDrawer) jobs() {
 			kind = " (" + text + ")"
 		}
 		b := planBar{planBox: d.box(s.Offset, s.Size, s.Start, s.End(), fmt.Sprintf("%s%s: GPU %s, %s to %s (%s), priority %d",
-			visible(j.ID), kind, slots(s.Offset, s.Size), d.clock.at(s.Start), d.clock.at(s.End()), some(s.Steps, "step"), j.Priority)),
+			visible(j.ID), kind, where(d.q, s.Offset, s.Size), d.clock.at(s.Start), d.clock.at(s.End()), some(s.Steps, "step"), j.Priority)),
 			Family: jobFamily(j.Kind), Shade: d.l.shade[s.Job]}
 		if s.Size > j.GPUs {
 			b.Title += fmt.Sprintf("; asked for %d GPUs", j.GPUs)

@@ -110,7 +110,7 @@ func (d *planDrawer) axes() {
 	}
 	for g := 0; g < d.q.GPUs; g += per {
 		n := min(per, d.q.GPUs-g)
-		d.pic.Rows = append(d.pic.Rows, planTick{tenth(d.y(g) + float64(n)*d.row/2), "GPU " + slots(g, n)})
+		d.pic.Rows = append(d.pic.Rows, planTick{tenth(d.y(g) + float64(n)*d.row/2), rowOf(d.q, g, n)})
 	}
 }
 

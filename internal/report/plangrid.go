@@ -3,6 +3,7 @@ package report
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/escala-sched/escala/horizon"
 	"github.com/escala-sched/escala/horizon/view"
@@ -58,12 +59,15 @@ func newPlanGrid(r *PlanReport, p *Planned, l *planLabels, color bool) *planGrid
 		}
 	}
 	g.cell = max(g.cell, len(strconv.Itoa(most))+1)
-	g.label = max(len("  holds"), len(g.rowName(0)), len(g.rowName((q.GPUs-1)/g.fold*g.fold))) + 1
+	g.label = len("  holds") + 1
+	for first := 0; first < q.GPUs; first += g.fold {
+		g.label = max(g.label, utf8.RuneCountInString(g.rowName(first))+1)
+	}
 	return g
 }
 
 func (g *planGrid) rowName(first int) string {
-	return "GPU " + slots(first, min(g.fold, g.q.GPUs-first))
+	return rowOf(g.q, first, min(g.fold, g.q.GPUs-first))
 }
 
 // lines draws the grid in as many parts, one below the other, as the width asks for.

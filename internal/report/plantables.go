@@ -24,12 +24,12 @@ func placements(p *Planned) []placement {
 	for _, s := range byStart(p.Plan) {
 		x := &out[s.Job]
 		if parts[s.Job]++; parts[s.Job] == 1 {
-			x.placed, x.start, x.where = true, c.at(s.Start), slots(s.Offset, s.Size)
+			x.placed, x.start, x.where = true, c.at(s.Start), where(q, s.Offset, s.Size)
 			if q.Jobs[s.Job].Running != nil && s.Start == 0 && s.Offset == q.Jobs[s.Job].Running.Offset {
 				x.start = "running"
 			}
 		} else {
-			x.where += ", " + slots(s.Offset, s.Size)
+			x.where += ", " + where(q, s.Offset, s.Size)
 		}
 		x.end = c.at(s.End())
 		x.late = q.Jobs[s.Job].Deadline > 0 && s.End() > q.Jobs[s.Job].Deadline
@@ -56,7 +56,7 @@ func (r *PlanReport) jobsTable(l *planLabels, labels bool) *textTable {
 	if r.deadlines() {
 		t.Head = append(t.Head, "Due")
 	}
-	t.Head = append(t.Head, "On GPU")
+	t.Head = append(t.Head, onGPU(r.Problem))
 	places := [][]placement{placements(r.Plans[0])}
 	if len(r.Plans) == 2 {
 		t.Head = append(t.Head, "Under "+r.Plans[1].Name())
@@ -144,7 +144,7 @@ func coverageTable(p *Planned) *textTable {
 func idleTable(p *Planned, most int) (t *textTable, rest float64) {
 	q := p.Plan.Problem
 	c := planClock{q}
-	t = &textTable{Head: []string{"From", "To", "Lasts", "GPUs", "On GPU", "Largest block", "Idle GPU-hours"}}
+	t = &textTable{Head: []string{"From", "To", "Lasts", "GPUs", onGPU(q), "Largest block", "Idle GPU-hours"}}
 	rest = p.idleGPUHours()
 	for i := range p.Windows {
 		if i == most {
@@ -152,7 +152,7 @@ func idleTable(p *Planned, most int) (t *textTable, rest float64) {
 		}
 		w := &p.Windows[i]
 		rest -= gpuHoursOf(q, w.GPUSteps())
-		t.Rows = append(t.Rows, []string{c.at(w.From), c.at(w.To), c.lasting(w.To - w.From), strconv.Itoa(w.Count), slots(w.First, w.Count), strconv.Itoa(w.Block), significant(gpuHoursOf(q, w.GPUSteps()))})
+		t.Rows = append(t.Rows, []string{c.at(w.From), c.at(w.To), c.lasting(w.To - w.From), strconv.Itoa(w.Count), where(q, w.First, w.Count), strconv.Itoa(w.Block), significant(gpuHoursOf(q, w.GPUSteps()))})
 	}
 	return t, rest
 }
