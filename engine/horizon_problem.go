@@ -15,6 +15,8 @@ type outlook struct {
 	jobs     []int32
 	classes  []int32
 	services []int32 // of p.Apps
+	// exempt names what lies where no rule would put it, and is pinned all the same.
+	exempt []string
 }
 
 // look builds the outlook at now.
@@ -69,6 +71,9 @@ func (h *ahead) addRunning(e *Engine, o *outlook, taken horizon.Set, now workloa
 			for _, s := range slots {
 				taken.Add(s)
 			}
+			if !h.regular(e, j, slots) {
+				o.exempt = append(o.exempt, j.spec.ID)
+			}
 			if first, k := slots[0], len(slots); slots[k-1]-first == k-1 && !j.spec.Need.Fractional() {
 				o.jobs, o.classes = append(o.jobs, n), append(o.classes, none)
 				o.p.Jobs = append(o.p.Jobs, horizon.Job{ID: j.spec.ID, Kind: j.spec.Kind, GPUs: k, Slots: k, Align: 1, Steps: left,
@@ -81,6 +86,16 @@ func (h *ahead) addRunning(e *Engine, o *outlook, taken horizon.Set, now workloa
 			closeSlots(&o.p, j.spec.ID, slots, min(left, o.p.Steps))
 		}
 	}
+}
+
+// regular tells whether a job lies on a block that a plan could have given it.
+func (h *ahead) regular(e *Engine, j *job, slots []int) bool {
+	b := h.block(e, &e.classes[j.class])
+	if b.size == 0 {
+		return true // no plan has a form for it
+	}
+	first, k := slots[0], len(slots)
+	return slots[k-1]-first == k-1 && first%b.align == 0 && (j.tasks != b.tasks || k <= b.size)
 }
 
 // addClaims pins jobs whose place is being cleared where they will be.

@@ -6,6 +6,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/horizon"
+	"github.com/escala-sched/escala/horizon/legal"
+	"github.com/escala-sched/escala/policy"
+	"github.com/escala-sched/escala/workload"
 )
 
 // GPUs of a node stand together on a power of two of slots, nodes of a rack together and
@@ -57,5 +62,41 @@ func TestRowAlignsRacks(t *testing.T) {
 	r := newRow(cluster.NewLayout(spec))
 	if r.slots != 16 || r.first[0] != 0 || r.first[1] != 8 || r.first[2] != 12 {
 		t.Errorf("%d slots, nodes from %v; want 16, from 0, 8 and 12", r.slots, r.first)
+	}
+}
+
+// A gang that another policy scattered is pinned, and named.
+func TestOutlookNamesWhatIsExempt(t *testing.T) {
+	p, _ := policy.Shipped("horizon")
+	e, err := New(cluster.Uniform("two", 2, 4), p, Defaults{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	specs := []workload.Job{{ID: "scattered", Need: workload.Need{GPUs: 2}, Estimate: workload.Hour}, {ID: "askew", Need: workload.Need{GPUs: 2}, Estimate: workload.Hour},
+		{ID: "fine", Need: workload.Need{GPUs: 4}, Estimate: workload.Hour}}
+	for i := range specs {
+		if err := e.Apply(&fact.Fact{Kind: fact.JobSubmitted, Job: int32(i), Submitted: &specs[i]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, g := range []cluster.Grant{cluster.WholeGrant(0, 0b1001), cluster.WholeGrant(0, 0b0110), cluster.WholeGrant(1, 0b1111)} {
+		a := fact.Action{Do: fact.Start, Job: int32(i), Attempt: 1, For: none, Place: []cluster.Grant{g}}
+		if err := e.Commit(&a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := e.Outlook(0, true)
+	if diff := cmp.Diff([]string{"scattered", "askew"}, o.Exempt); diff != "" {
+		t.Errorf("exempt (-want, +got):\n%s", diff)
+	}
+	if err := o.Problem.Check(); err != nil {
+		t.Errorf("the state as it is makes no problem: %v", err)
+	}
+	r, err := horizon.Fast(o.Problem, horizon.Options{Work: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := legal.Check(r.Plan); len(v) > 0 {
+		t.Errorf("the plan of an irregular state: %v", v)
 	}
 }

@@ -13,8 +13,11 @@ type Outlook struct {
 	// At is the time of its step 0.
 	At      workload.Time
 	Problem *horizon.Problem
-	o       *outlook
-	e       *Engine
+	// Exempt names running jobs that lie where no plan would have put them; they are pinned as
+	// they are.
+	Exempt []string
+	o      *outlook
+	e      *Engine
 }
 
 // Outlook is the state at now: what runs where it is, what waits (as many as the policy's
@@ -33,7 +36,7 @@ func (e *Engine) Outlook(now workload.Time, asDeclared bool) *Outlook {
 	e.ahead.plain = false
 	e.rollback(d)
 	o.p.Nodes = e.ahead.row.names(e)
-	return &Outlook{At: d.now, Problem: &o.p, o: o, e: e}
+	return &Outlook{At: d.now, Problem: &o.p, Exempt: o.exempt, o: o, e: e}
 }
 
 // Starts are the starts of waiting jobs that a plan of the problem has, by time, as a fact

@@ -22,6 +22,8 @@ type planWorkload struct {
 	at      string
 	step    workload.Span
 	steps   int
+	// exempt are the running jobs of the problem that break its rules.
+	exempt []string
 }
 
 func (f *planWorkload) add(c *cobra.Command) {
@@ -66,6 +68,7 @@ func (f *planWorkload) policy(powerOfTwo bool, given func(string) bool) (*policy
 // problem simulates the workload under the policy up to the time asked for, and looks ahead
 // from there, before anything is decided at that time.
 func (f *planWorkload) problem(ctx context.Context, s *State, path string, powerOfTwo bool, given func(string) bool) (*horizon.Problem, error) {
+	f.exempt = nil
 	w, err := s.readWorkloads([]string{path}, &f.read)
 	if err != nil {
 		return nil, err
@@ -101,7 +104,9 @@ func (f *planWorkload) problem(ctx context.Context, s *State, path string, power
 	wide := *pol.Horizon
 	wide.Queue = 1 << 30
 	pol.Horizon = &wide
-	q := now.engine.Outlook(at, true).Problem
+	o := now.engine.Outlook(at, true)
+	q := o.Problem
+	f.exempt = o.Exempt
 	q.Name = w.Name
 	if epoch := w.Epoch; epoch != workload.Unknown {
 		q.StartHour = int(((epoch+at)%workload.Day + workload.Day) % workload.Day / workload.Hour)

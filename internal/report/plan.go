@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/escala-sched/escala/horizon"
 	"github.com/escala-sched/escala/horizon/legal"
@@ -14,6 +15,8 @@ type PlanReport struct {
 	// Source is the file that the problem was read from.
 	Source  string
 	Problem *horizon.Problem
+	// Exempt names running jobs that are pinned though they lie where no rule would put them.
+	Exempt []string
 	// Plans holds the plan, and behind it the one that it is compared with, if any.
 	Plans []*Planned
 }
@@ -84,6 +87,14 @@ func (r *PlanReport) planHead() []headLine {
 		{"Wanted", some(len(q.Jobs), "job") + ", " + some(len(q.Apps), "real-time application")}}
 	if text := closedText(q); text != "" {
 		out = append(out, headLine{"Closed", text})
+	}
+	if n := len(r.Exempt); n > 0 {
+		const few = 5
+		text := some(n, "running job") + " where no rule would put it, pinned all the same: " + visible(strings.Join(r.Exempt[:min(n, few)], ", "))
+		if n > few {
+			text += fmt.Sprintf(" and %d more", n-few)
+		}
+		out = append(out, headLine{"Exempt", text})
 	}
 	out = append(out, headLine{"Reading", readingText(q.Reading)})
 	for i, p := range r.Plans {

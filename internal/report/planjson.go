@@ -32,6 +32,9 @@ func WritePlanJSON(w io.Writer, r *PlanReport) error {
 		closed = append(closed, windowJSON(c))
 	}
 	list(j, "closed", closed)
+	if len(r.Exempt) > 0 {
+		j.value("exempt", r.Exempt)
+	}
 	if len(r.Plans) == 2 {
 		j.open("against")
 		j.plan(r, r.Plans[1])
