@@ -66,6 +66,7 @@ type decoder struct {
 	tried         Set
 	leftOver      []uint64
 	left          []uint64 // the open slots that layout works on
+	closing       []uint64 // per step: those of them that are taken later on
 }
 
 // baseLayout remembers the layout of real-time work before any job is placed: it
@@ -81,7 +82,7 @@ type baseLayout struct {
 
 func newDecoder(in *instance) *decoder {
 	cells := in.words * in.steps
-	d := &decoder{in: in, open: make([]uint64, cells), free: make([]uint64, cells), n: make([]int32, in.steps), leftOver: make([]uint64, cells)}
+	d := &decoder{in: in, open: make([]uint64, cells), free: make([]uint64, cells), n: make([]int32, in.steps), leftOver: make([]uint64, cells), closing: make([]uint64, cells)}
 	d.blocks = make([]uint64, len(in.shapes)*cells)
 	d.stale = make([]uint64, len(in.shapes)*in.steps)
 	d.tries = in.tries()

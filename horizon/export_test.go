@@ -23,3 +23,13 @@ func Grids(p *Problem, seed uint64, n int, tell func(plan *Plan, value int64)) {
 		}
 	}
 }
+
+// Decoding returns what decodes the first guesses for a problem in turn, one a call.
+func Decoding(p *Problem) func() {
+	in := compile(p)
+	d, list, i := newDecoder(in), in.guesses(), 0
+	return func() {
+		d.decode(&list[i%len(list)])
+		i++
+	}
+}

@@ -70,6 +70,7 @@ func (d *decoder) searchLayout(order []int32, tries *int) (int64, bool) {
 	copy(d.left, in.open)
 	cost := int64(0)
 	for _, a := range order {
+		d.foresee()
 		c := &in.apps[a]
 		x := insistence{d: d, app: c, rt: d.rtNew[a], tries: tries, failed: map[string]bool{}}
 		if !x.step(0, slices.Clone(c.current), c.current.Len()) {

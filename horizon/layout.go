@@ -49,6 +49,7 @@ func (d *decoder) layoutGroup(order []int32, tastes []uint8) (int64, bool) {
 	in := d.in
 	open := d.left
 	W := in.words
+	d.foresee()
 	for _, i := range order {
 		copy(d.state[i].held, in.apps[i].current)
 		d.state[i].n = d.state[i].held.Len()
@@ -79,6 +80,27 @@ func (d *decoder) layoutGroup(order []int32, tastes []uint8) (int64, bool) {
 		}
 	}
 	return cost, true
+}
+
+// foresee works out which of the slots that are left in each step are taken later on.
+func (d *decoder) foresee() {
+	W := d.in.words
+	last := len(d.left) - W
+	clear(d.closing[last:])
+	for i := last - 1; i >= 0; i-- {
+		d.closing[i] = d.closing[i+W] | d.left[i]&^d.left[i+W]
+	}
+}
+
+// stays tells whether none of the slots, which are left in step t, is ever taken.
+func (d *decoder) stays(s Set, t int) bool {
+	closing := d.in.row(d.closing, t)
+	for i, x := range s {
+		if x&closing[i] != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // holding is an application in the middle of its layout.
@@ -188,6 +210,9 @@ func last(s Set, like uint8) int {
 // late tells whether swapping must begin in step t: by some step u more of held will be
 // taken, and have to be replaced, than the swaps of the steps after t allow.
 func (d *decoder) late(h *holding, a *app, t int) bool {
+	if d.stays(h.held, t) {
+		return false
+	}
 	in := d.in
 	swaps := 0
 	// Beyond this many steps the swaps suffice to change everything twice.
@@ -216,6 +241,9 @@ func (d *decoder) late(h *holding, a *app, t int) bool {
 func (d *decoder) takenFirst(held Set, t int) {
 	in := d.in
 	copy(d.alive, held)
+	if d.stays(held, t) {
+		return
+	}
 	for u := t + 1; u < in.steps; u++ {
 		row := in.row(d.left, u)
 		gone := uint64(0)
@@ -267,8 +295,20 @@ func (d *decoder) pick(a *app, t int, like uint8) int {
 	return first(d.cand, like)
 }
 
+// keepLongest keeps of cand those that stay free the longest.
 func (d *decoder) keepLongest(cand Set, t int) {
 	in := d.in
+	closing := in.row(d.closing, t)
+	ever := uint64(0)
+	for i, x := range cand {
+		ever |= x &^ closing[i]
+	}
+	if ever != 0 {
+		for i := range cand {
+			cand[i] &^= closing[i]
+		}
+		return
+	}
 	for u := t + 1; u < in.steps; u++ {
 		row := in.row(d.left, u)
 		any := uint64(0)
