@@ -26,8 +26,10 @@ type bounder struct {
 	fine   [][]float64 // fine[t][n]: what shedding n costs
 	price  []float64   // [t*levels+l]
 	slope  []float64   // use - capacity at the present prices
-	cost   []float64   // price of a job's block per step
-	sum    []float64
+	sizes  []int       // of jobs
+	bySize []int       // index in sizes of each item
+	cost   [][]float64 // by size: price of a block in each step
+	sum    [][]float64 // and in all steps before it
 	gains  []gain
 }
 
@@ -40,9 +42,18 @@ func newBounder(in *instance) *bounder {
 	b := &bounder{r: relax(in)}
 	T, L := in.steps, len(b.r.Levels)
 	b.price, b.slope = make([]float64, T*L), make([]float64, T*L)
-	b.cost, b.sum = make([]float64, T), make([]float64, T+1)
 	for t := range T {
 		b.capacity(in, t)
+	}
+	for i := range b.r.Items {
+		size := b.r.Items[i].Size
+		k := slices.Index(b.sizes, size)
+		if k < 0 {
+			k = len(b.sizes)
+			b.sizes = append(b.sizes, size)
+			b.cost, b.sum = append(b.cost, make([]float64, T)), append(b.sum, make([]float64, T+1))
+		}
+		b.bySize = append(b.bySize, k)
 	}
 	return b
 }
@@ -82,9 +93,10 @@ func (b *bounder) capacity(in *instance, t int) {
 func (b *bounder) evaluate() float64 {
 	T, L := len(b.r.Steps), len(b.r.Levels)
 	clear(b.slope)
+	b.addUp()
 	total := b.r.Fixed
 	for i := range b.r.Items {
-		total += b.item(&b.r.Items[i])
+		total += b.item(&b.r.Items[i], b.cost[b.bySize[i]], b.sum[b.bySize[i]])
 	}
 	for t := range T {
 		n := len(b.fine[t])
@@ -106,29 +118,37 @@ func (b *bounder) evaluate() float64 {
 	return total
 }
 
-// item adds the best choice of one job to the slope and returns what it brings.
-func (b *bounder) item(it *Item) float64 {
-	T, L := len(b.r.Steps), len(b.r.Levels)
-	for t := range T {
-		c := 0.0
-		for l, k := range b.r.Levels {
-			if k > it.Size {
-				break
+// addUp works out what blocks of each size cost.
+func (b *bounder) addUp() {
+	L := len(b.r.Levels)
+	for i, size := range b.sizes {
+		cost, sum := b.cost[i], b.sum[i]
+		for t := range cost {
+			c := 0.0
+			for l, k := range b.r.Levels {
+				if k > size {
+					break
+				}
+				c += float64(b.price[t*L+l] * float64(size/k))
 			}
-			c += float64(b.price[t*L+l] * float64(it.Size/k))
+			cost[t] = c
+			sum[t+1] = sum[t] + c
 		}
-		b.cost[t] = c
-		b.sum[t+1] = b.sum[t] + c
 	}
+}
+
+// item adds the best choice of one job to the slope and returns what it brings.
+func (b *bounder) item(it *Item, cost, sum []float64) float64 {
 	if it.Cut {
-		return b.cut(it)
+		return b.cut(it, cost)
 	}
+	T := len(b.r.Steps)
 	best, at := 0.0, -1
-	for s := range T {
-		if !it.May[s] {
+	for s, may := range it.May {
+		if !may {
 			continue
 		}
-		if v := it.Value[s] - (b.sum[min(s+it.Steps, T)] - b.sum[s]); v > best {
+		if v := it.Value[s] - (sum[min(s+it.Steps, T)] - sum[s]); v > best {
 			best, at = v, s
 		}
 	}
@@ -141,10 +161,10 @@ func (b *bounder) item(it *Item) float64 {
 }
 
 // cut is the choice of an interruptible job, as if it could be cut anywhere: its best steps.
-func (b *bounder) cut(it *Item) float64 {
+func (b *bounder) cut(it *Item, cost []float64) float64 {
 	b.gains = b.gains[:0]
 	for t, may := range it.May {
-		if g := it.Value[t] - b.cost[t]; may && g > 0 {
+		if g := it.Value[t] - cost[t]; may && g > 0 {
 			b.gains = append(b.gains, gain{g, t})
 		}
 	}
@@ -175,7 +195,7 @@ func (b *bounder) run(target float64, rounds int) float64 {
 	keep := slices.Clone(b.price)
 	for range rounds {
 		v := b.evaluate()
-		if v < best-1e-9*math.Abs(best) || math.IsInf(best, 1) {
+		if v < best-float64(1e-9*math.Abs(best)) || math.IsInf(best, 1) {
 			best, stale = v, 0
 			copy(keep, b.price)
 		} else if stale++; stale == 12 {
@@ -190,7 +210,7 @@ func (b *bounder) run(target float64, rounds int) float64 {
 			}
 		}
 		gap := v - target
-		if norm == 0 || gap <= 1e-9*math.Abs(target) {
+		if norm == 0 || gap <= float64(1e-9*math.Abs(target)) {
 			break
 		}
 		step := scale * gap / norm
@@ -199,5 +219,5 @@ func (b *bounder) run(target float64, rounds int) float64 {
 		}
 	}
 	// What rounding of the sums could have lost.
-	return best + 1e-9*math.Abs(best)
+	return best + float64(1e-9*math.Abs(best))
 }

@@ -64,6 +64,7 @@ func relax(in *instance) *Relaxation {
 	}
 	lists, of := in.offsets()
 	r.Offsets = lists
+	room := roomFor{in: in, of: of, blocks: map[int][]Set{}, starts: map[[2]int][]bool{}}
 	for i := range in.jobs {
 		j := &in.jobs[i]
 		one := float64(in.unit)
@@ -74,7 +75,7 @@ func relax(in *instance) *Relaxation {
 		if j.kept == j.steps {
 			continue
 		}
-		it := Item{Job: i, Size: j.size, Steps: j.steps - j.kept, Cut: j.min > 0, Offsets: of[i], Value: make([]float64, T), May: in.mayStart(j)}
+		it := Item{Job: i, Size: j.size, Steps: j.steps - j.kept, Cut: j.min > 0, Offsets: of[i], Value: make([]float64, T), May: room.job(i)}
 		for s := range T {
 			if it.Cut {
 				it.Value[s] = float64(j.inTime(in.raw(j, s, 1), max(s+1, ends))) / one
@@ -104,45 +105,69 @@ func (in *instance) holdAligned() bool {
 	return true
 }
 
-// mayStart finds in which steps the job could start, or, where it may be cut, run, if it were
-// alone with what is pinned and with the least that real-time work must hold.
-func (in *instance) mayStart(j *job) []bool {
-	T := in.steps
-	sh := &in.shapes[j.shape]
-	blocks := make([]Set, T)
-	for t := range T {
-		blocks[t] = make(Set, in.words)
-		open := in.row(in.open, t)
-		if open.Len()-in.floor[t] >= j.size {
-			sh.starts(blocks[t], open)
-			j.keepMay(blocks[t])
-			in.clearable(blocks[t], j.size, t)
-		}
+// roomFor knows in which steps blocks could be free for work that is alone with what is pinned
+// and with the least that real-time work must hold.
+type roomFor struct {
+	in     *instance
+	of     []int         // which way the blocks of each job lie
+	blocks map[int][]Set // by that: their first slots in each step
+	starts map[[2]int][]bool
+}
+
+// job finds in which steps a job could start, or, where it may be cut, run.
+func (r *roomFor) job(i int) []bool {
+	in := r.in
+	j, T := &in.jobs[i], in.steps
+	n := j.steps
+	if j.min > 0 {
+		n = 1
+	}
+	key := [2]int{r.of[i], n}
+	if r.starts[key] == nil {
+		r.starts[key] = r.free(i, n)
 	}
 	may := make([]bool, T)
-	both := make(Set, in.words)
-	for s := j.release; s <= min(j.last, T-1); s++ {
-		n := j.steps
-		if j.min > 0 {
-			n = 1
+	if last := min(j.last, T-1); j.release <= last {
+		copy(may[j.release:last+1], r.starts[key][j.release:])
+	}
+	if j.running != nil { // it may go on where no other could begin
+		clear(may[:min(j.kept, T)])
+		for t := j.kept; t < min(j.steps, T) && in.row(in.open, t).hasRange(j.running.Offset, j.size); t++ {
+			may[t] = true
 		}
+	}
+	return may
+}
+
+// free finds in which steps a block for job i is free for n steps.
+func (r *roomFor) free(i, n int) []bool {
+	in := r.in
+	j, T := &in.jobs[i], in.steps
+	blocks := r.blocks[r.of[i]]
+	if blocks == nil {
+		blocks = make([]Set, T)
+		for t := range T {
+			blocks[t] = make(Set, in.words)
+			if open := in.row(in.open, t); open.Len()-in.floor[t] >= j.size {
+				in.shapes[j.shape].starts(blocks[t], open)
+				j.keepMay(blocks[t])
+				in.clearable(blocks[t], j.size, t)
+			}
+		}
+		r.blocks[r.of[i]] = blocks
+	}
+	free := make([]bool, T)
+	both := make(Set, in.words)
+	for s := range T {
 		copy(both, blocks[s])
 		for t := s + 1; t < min(s+n, T); t++ {
 			for i := range both {
 				both[i] &= blocks[t][i]
 			}
 		}
-		may[s] = !both.empty()
+		free[s] = !both.empty()
 	}
-	if j.running != nil { // it may go on where no other could begin
-		for t := range min(j.kept, T) {
-			may[t] = false
-		}
-		for t := j.kept; t < min(j.steps, T) && in.row(in.open, t).hasRange(j.running.Offset, j.size); t++ {
-			may[t] = true
-		}
-	}
-	return may
+	return free
 }
 
 // clearable drops the blocks of a size from which real-time work cannot have gone by step t:
