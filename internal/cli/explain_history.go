@@ -24,6 +24,8 @@ type history struct {
 	dates map[int32][]fact.Grant
 	// victims were stopped for it and have not left yet.
 	victims []int32
+	// plan is the last one that was proposed, nil where there was none.
+	plan *proposal
 	// cancelled is when its owner withdrew it.
 	cancelled workload.Time
 }
@@ -47,8 +49,10 @@ type jobRun struct {
 	// uncharged is when its charge ended while it ran, [workload.Unknown] = never.
 	uncharged   workload.Time
 	unallocated bool
-	end         fact.Fact
-	stop        *stopping
+	// plan is the proposed one that the start follows, nil where it follows none.
+	plan *proposal
+	end  fact.Fact
+	stop *stopping
 }
 
 // stopping is a run being told to stop.
@@ -118,6 +122,8 @@ func (h *history) Fact(_ *engine.Engine, f *fact.Fact) {
 	switch f.Kind {
 	case fact.JobSubmitted:
 		h.submitted(f)
+	case fact.PlanProposed:
+		h.plan = &proposal{at: f.At, plan: f.Plan}
 	case fact.JobFinished, fact.JobStopped, fact.JobCancelled:
 		h.jobs[f.Job].ended = f.At
 		delete(h.dates, f.Job)
@@ -173,6 +179,9 @@ func (h *history) After(e *engine.Engine, a *fact.Action) {
 	case fact.Start:
 		r := jobRun{start: *a, confirmed: workload.Unknown, left: workload.Unknown, uncharged: workload.Unknown, unallocated: a.Unallocated}
 		r.start.Place = slices.Clone(a.Place)
+		if a.Reason.Code == fact.Proposed {
+			r.plan = h.plan
+		}
 		h.runs = append(h.runs, r)
 		h.victims = nil
 	case fact.Resize:

@@ -42,6 +42,8 @@ type explained struct {
 	Why   *whyReport  `json:"why,omitempty"`
 	Waits *waitReport `json:"waits,omitempty"`
 	Run   *runReport  `json:"run,omitempty"`
+	// Plan is the proposed one that its run follows, or that is followed while it waits.
+	Plan *proposedReport `json:"plan,omitempty"`
 	// Ran is what the last run of a job that ended was, under policies with budgets.
 	Ran *ranReport `json:"ran,omitempty"`
 	// Held is the place that is kept for it.
@@ -147,6 +149,7 @@ func (x *explainer) explain() *explained {
 	case "ended":
 		out.Ran = x.ran(h.run())
 	}
+	out.Plan = x.proposed()
 	if r := h.lastStop(); r != nil {
 		out.Stop = x.stopped(r)
 	}

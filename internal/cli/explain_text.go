@@ -24,6 +24,9 @@ func (e *explained) show(s *State, c clock) error {
 	if e.Run != nil {
 		p.run(e.Run, e.At)
 	}
+	if e.Plan != nil {
+		p.proposed(e.Plan, e.Waits != nil)
+	}
 	if e.Ran != nil {
 		p.ran(e.Ran)
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -12,18 +13,20 @@ import (
 	"github.com/escala-sched/escala/internal/results"
 	"github.com/escala-sched/escala/metrics"
 	"github.com/escala-sched/escala/sim"
+	"github.com/escala-sched/escala/workload"
 )
 
 // simulateFlags are the options of escala simulate.
 type simulateFlags struct {
 	read                           readFlags
 	world                          worldFlags
+	planner                        plannerFlags
 	policy, cluster, output        string
 	out, jobs, journal, reportPath string
 }
 
 func simulateCommand(s *State) *cobra.Command {
-	f := &simulateFlags{}
+	f := &simulateFlags{planner: plannerFlags{budget: 2 * workload.Second}}
 	c := &cobra.Command{
 		Use:     "simulate [WORKLOAD...]",
 		GroupID: groupRun,
@@ -37,11 +40,19 @@ func simulateCommand(s *State) *cobra.Command {
   metrics.json     what --output json prints
 
 All of them appear when the run is complete, or none does. The journal's hash is
-shown at the end: the same inputs give the same journal, byte by byte.`,
+shown at the end: the same inputs give the same journal, byte by byte.
+
+--planner full has a solver plan the hours to come while jobs wait, each plan in the time
+of --planner-budget. Plans become facts that the policy follows as far as they are legal.
+What a solver finds in a given time differs from run to run, and so does the journal; each
+journal holds its plans and replays to the same.`,
 		Example: `  escala simulate jobs.csv --policy easy --cluster 16x8 --out run1
   escala simulate jobs.csv --policy srtf --cluster c.yaml --checkpoint 30m --jobs jobs-srtf.csv
-  escala simulate jobs.csv --policy my.yaml --cluster 16x8 --journal run.jsonl --output json`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
+  escala simulate jobs.csv --policy my.yaml --cluster 16x8 --journal run.jsonl --output json
+  escala simulate jobs.csv --policy horizon --cluster 4x8 --planner full --planner-budget 5s --out run1`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), s, args, cmd.Flags().Changed)
+		},
 	}
 	fs := c.Flags()
 	fs.SortFlags = false
@@ -53,6 +64,9 @@ shown at the end: the same inputs give the same journal, byte by byte.`,
 	fs.StringVar(&f.journal, "journal", "", "write the journal to this `file`")
 	fs.StringVar(&f.reportPath, "report", "", "write a self-contained page of figures and pictures to this `file`")
 	f.world.add(c)
+	fs.Var(newChoice(&f.planner.mode, "", "full"), "planner", "who plans outside of the decisions of a policy that plans the horizon: full, a solver (default: nobody)")
+	fs.Var(span{&f.planner.budget}, "planner-budget", "time that each of its plans may take")
+	_ = c.RegisterFlagCompletionFunc("planner", words("full"))
 	f.read.add(c)
 	f.read.addServices(c)
 	completeRun(c)
@@ -98,14 +112,23 @@ func (p *runFiles) list() []string {
 	return out
 }
 
-func (f *simulateFlags) run(ctx context.Context, s *State, args []string) error {
+func (f *simulateFlags) run(ctx context.Context, s *State, args []string, given func(string) bool) error {
 	batch(s)
 	if f.out == "-" {
 		return noStdout()
 	}
+	if err := f.planner.settle(given); err != nil {
+		return err
+	}
 	c, t, err := s.prepare(args, []string{f.policy}, f.cluster, &f.read, &f.world)
 	if err != nil {
 		return err
+	}
+	if t.planner, err = f.planner.planner(t.policies[0], f.world.seed); err != nil {
+		return err
+	}
+	if t.planner != nil {
+		c.Assumptions = append(c.Assumptions, f.planner.assumption(t.policies[0]))
 	}
 	if f.out != "" {
 		if err := s.MkdirAll(f.out); err != nil {
@@ -139,13 +162,22 @@ func (f *simulateFlags) run(ctx context.Context, s *State, args []string) error 
 	if err := s.carryOut(ctx, t, c, out, rest, f.output); err != nil {
 		return err
 	}
-	if log == nil {
-		return nil
+	return f.close(s, t, log)
+}
+
+// close says what came of plans, and what the journal is.
+func (f *simulateFlags) close(s *State, t *study, log *journal.Writer) error {
+	text := ""
+	if t.planner != nil {
+		text = "Plans: " + t.planner.summary() + "\n"
 	}
-	if f.output == "table" {
-		return s.print("\nJournal: %s lines, SHA-256 %s\n", grouped(log.Lines()), log.Hash())
+	if log != nil {
+		text += fmt.Sprintf("Journal: %s lines, SHA-256 %s\n", grouped(log.Lines()), log.Hash())
 	}
-	s.say("Journal: %s lines, SHA-256 %s\n", grouped(log.Lines()), log.Hash())
+	if f.output == "table" && text != "" {
+		return s.print("\n%s", text)
+	}
+	s.say("%s", text)
 	return nil
 }
 

@@ -49,6 +49,8 @@ type study struct {
 	series, pictures bool
 	// observer, if set, watches as well; for studies of one policy.
 	observer sim.Observer
+	// planner plans outside of the decisions, nil = nobody does; for studies of one policy.
+	planner *planner
 	// finished takes what a run came to, while its result is at hand. Runs that
 	// go on at the same time call it at the same time.
 	finished func(i int, r *sim.Result, c *metrics.Collector) error
@@ -144,6 +146,9 @@ func (t *study) one(ctx context.Context, i int, bar *progress, out *report.Polic
 	if t.observer != nil {
 		o.Observers = append(o.Observers, t.observer)
 	}
+	if t.planner != nil {
+		t.planner.watched(ctx, t, &o, func(done int) { bar.set(i, done) })
+	}
 	o.Progress = func(done, _ int) { bar.set(i, done) }
 	res, err := sim.Run(ctx, o)
 	if err != nil {
@@ -159,6 +164,9 @@ func (t *study) one(ctx context.Context, i int, bar *progress, out *report.Polic
 	*out = report.Policy{
 		Name: p.Name, Description: p.Description, Source: p.Source, Text: policyText(*p), Hash: p.Hash, Estimates: estimatesText(p.Estimates),
 		Notes: res.Notes, Metrics: metrics.Compute(col, t.workload, res),
+	}
+	if t.planner != nil {
+		out.Notes = append(out.Notes, t.planner.summary()+".")
 	}
 	if t.pictures {
 		out.Series, out.Runs, out.Accounts = col.Series(res.End), col.Runs(res.End), col.Accounts(res.End)

@@ -11,7 +11,7 @@ import (
 
 // Watcher is told what a journal holds while it is folded, with the engine as it
 // stands: it may look at the engine, and change nothing. What it is handed is good
-// until it returns; a submitted job may be kept.
+// until it returns; a submitted job and a plan may be kept.
 type Watcher interface {
 	// Fact was applied.
 	Fact(e *engine.Engine, f *fact.Fact)

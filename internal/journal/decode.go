@@ -37,6 +37,8 @@ const (
 	fWhyUntil
 	fSince
 	fEpoch
+	fObjective
+	fBound
 	fUnalloc
 	fFact
 	fDo
@@ -47,11 +49,15 @@ const (
 	fSpec
 	fName
 	fYAML
+	fInputs
+	fSolver
+	fStarts
 	fields
 )
 
 var fieldNames = [fields]string{"t", "job", "try", "node", "kept", "lost", "restart", "est", "for", "tasks", "gpus", "milli", "until",
-	"why_job", "have", "want", "block", "why_until", "since", "epoch_ms", "unalloc", "fact", "do", "outcome", "cause", "why", "place", "spec", "name", "yaml"}
+	"why_job", "have", "want", "block", "why_until", "since", "epoch_ms", "objective", "bound", "unalloc", "fact", "do", "outcome", "cause", "why", "place", "spec", "name", "yaml",
+	"inputs", "solver", "starts"}
 
 // fieldOf returns the field of a key, fields if it is none that this version knows.
 func fieldOf(key []byte) field {
@@ -68,9 +74,12 @@ func (f field) isTime() bool {
 	return f == fT || f >= fKept && f <= fEst || f == fUntil || f >= fWhyUntil && f <= fEpoch
 }
 
+// isScore tells the fields that say what a plan is worth.
+func (f field) isScore() bool { return f == fObjective || f == fBound }
+
 // line is an entry taken apart: what it has, and the value of each field.
 type line struct {
-	has  uint32
+	has  uint64
 	num  [fFact]int64
 	word [fPlace - fFact]int
 	// These are left as text, for those kinds of entry that have them.
@@ -154,6 +163,9 @@ func (l *line) take(f field, val []byte) (msg, want string) {
 		if f.isTime() {
 			lo, hi = -maxTime, maxTime
 		}
+		if f.isScore() {
+			lo, hi = math.MinInt64, math.MaxInt64
+		}
 		if !ok || v < lo || v > hi {
 			return fieldNames[f] + " is " + quote(val), fmt.Sprintf("a whole number from %d to %d", lo, hi)
 		}
@@ -172,13 +184,15 @@ func (l *line) need(fs ...field) (msg, want string) {
 	return "", ""
 }
 
-// toFact fills f in from a line; the job of a submission is left to the caller.
+// toFact fills f in from a line; budgets, a plan and the job of a submission are left to the caller.
 func (l *line) toFact(f *fact.Fact) (msg, want string) {
 	*f = fact.Fact{Kind: fact.Kind(l.word[0]), At: l.num[fT], Job: -1, Node: -1}
 	switch f.Kind {
 	case fact.BudgetsChanged:
 		f.Epoch = l.or(fEpoch, workload.Unknown)
 		return l.need(fYAML)
+	case fact.PlanProposed:
+		return l.need(fUntil)
 	case fact.NodeDown, fact.NodeUp, fact.NodeDrained, fact.NodeResumed:
 		f.Node = int32(l.num[fNode])
 		return l.need(fNode)

@@ -86,6 +86,8 @@ func appendFact(b []byte, f *fact.Fact) []byte {
 	case fact.NodeDown, fact.NodeUp, fact.NodeDrained, fact.NodeResumed:
 		b = number(b, `,"node":`, int64(f.Node))
 		return append(b, '}', '\n')
+	case fact.PlanProposed:
+		return append(appendPlan(b, f.Plan), '}', '\n')
 	case fact.JobSubmitted:
 		b = number(b, `,"job":`, int64(f.Job))
 		b = nonZero(b, `,"est":`, f.Estimate)

@@ -60,6 +60,9 @@ func everyFact(j *workload.Job) []fact.Fact {
 		{Kind: fact.JobCancelled, At: 5, Node: -1},
 		{Kind: fact.DemandChanged, At: 5, Node: -1, Demand: 7}, {Kind: fact.DemandChanged, At: 5, Node: -1},
 		{Kind: fact.SessionIdle, At: 5, Attempt: 6, Node: -1, Since: -3}, {Kind: fact.SessionActive, At: 5, Node: -1},
+		{Kind: fact.PlanProposed, At: 5, Job: -1, Node: -1, Plan: &fact.Plan{Until: 9, Inputs: "e3b0", Solver: "search (\"größe\")", Objective: -1 << 63, Bound: 1<<63 - 1,
+			Starts: []fact.PlannedStart{{At: -3, Place: []fact.Grant{cluster.WholeGrant(0, 0xf0), cluster.WholeGrant(1, 0xff)}}, {At: 7}, {At: 8, Place: []fact.Grant{{Node: 2, Milli: 500, GPUs: 1, Count: 1, CPU: 3}}}}}},
+		{Kind: fact.PlanProposed, At: 5, Job: -1, Node: -1, Plan: &fact.Plan{}},
 		{Kind: fact.BudgetsChanged, At: 5, Job: -1, Node: -1, Budgets: budget.Equal("größe", []string{"", "a/\xff", "\"x\""}), Epoch: -1},
 	}
 }
@@ -84,6 +87,7 @@ func everyAction() []fact.Action {
 		{Do: fact.Resize, At: 6, Attempt: 3, For: -1, Tasks: 2, Count: 2, Milli: 2000, Place: []fact.Grant{cluster.WholeGrant(1, 5)}, Reason: fact.Reason{Code: fact.FollowsDemand, For: -1, Have: 2, Want: 3}},
 		{Do: fact.Resize, At: 6, Attempt: 3, For: -1, Reason: fact.Reason{Code: fact.PlannedLater, For: -1, Until: 90}},
 		{Do: fact.Uncharge, At: 6, Attempt: 3, For: -1, Reason: fact.Reason{Code: fact.BudgetShort, For: -1}},
+		{Do: fact.Start, At: 6, Attempt: 4, For: -1, Reason: fact.Reason{Code: fact.Proposed, For: -1}}, {Do: fact.Start, At: 6, Reason: fact.Reason{Code: fact.OffPlan, For: -1, Until: 5}},
 		{Do: fact.Reserve, At: 6, For: -1, Until: 99}, {Do: fact.Release, At: 7, For: -1}, {Do: fact.Refuse, At: 8, For: -1},
 	}
 }
@@ -244,6 +248,17 @@ func TestErrorsSayWhereAndWhat(t *testing.T) {
 		"endless curve":   {`{"t":10,"fact":"submitted","job":1,"spec":{"id":"b","submit_ms":1,"gpus":1,"service":{"demand":{"step_ms":9000000000000000,"gpus":[1,2]}}}}`, "service is"},
 		"odd curve":       {`{"t":10,"fact":"submitted","job":1,"spec":{"id":"b","submit_ms":1,"gpus":1,"service":{"demand":{"step_ms":1,"gpus":[1.5]}}}}`, "service is"},
 		"unalloc is 1":    {`{"t":10,"do":"start","job":0,"try":1,"unalloc":1}`, "true or false"},
+		"plan for ever":   {`{"t":10,"fact":"plan"}`, `no field "until"`},
+		"plan of others":  {`{"t":10,"fact":"plan","until":11,"starts":[[0,10],[1,10]]}`, "no job of this number"},
+		"plan elsewhere":  {`{"t":10,"fact":"plan","until":11,"starts":[[0,10,[[1,"10"]]]]}`, "does not have"},
+		"plan of nothing": {`{"t":10,"fact":"plan","until":11,"starts":[[0]]}`, "starts is"},
+		"plan of more":    {`{"t":10,"fact":"plan","until":11,"starts":[[0,10,[[0,"1"]],1]]}`, "starts is"},
+		"plan of a word":  {`{"t":10,"fact":"plan","until":11,"starts":"none"}`, "starts is"},
+		"plan, no list":   {`{"t":10,"fact":"plan","until":11,"starts":[0,10]}`, "starts is"},
+		"plan nowhere":    {`{"t":10,"fact":"plan","until":11,"starts":[[0,10,[]]]}`, "starts is"},
+		"plan, late":      {`{"t":10,"fact":"plan","until":11,"starts":[[0,9000000000000001]]}`, "starts is"},
+		"plan, half":      {`{"t":10,"fact":"plan","until":11,"objective":0.5}`, "whole number"},
+		"plan of no text": {`{"t":10,"fact":"plan","until":11,"solver":1}`, "solver is"},
 		"negative kept":   {`{"t":10,"fact":"finished","job":0,"try":1,"kept":-1}`, "negative"},
 	}
 	for name, tc := range tests {

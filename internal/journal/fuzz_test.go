@@ -28,6 +28,11 @@ func FuzzReader(f *testing.F) {
 {"t":11,"fact":"session-active","job":0}
 {"t":11,"do":"start","job":0,"try":2,"until":12,"unalloc":true,"why":"protection-ends","why_job":0}
 `))
+	f.Add([]byte(head(f)), []byte(`{"t":11,"fact":"plan","until":99,"inputs":"e3b0","solver":"search","objective":-5,"bound":9223372036854775807,"starts":[[0,11,[[0,"3"],[1,"1",500]]],[0,12]]}
+{"t":11,"do":"start","job":0,"try":1,"gpus":2,"place":[[0,"3"]],"why":"proposed"}
+{"t":12,"fact":"plan","until":12,"starts":[ ]}
+{"t":12,"do":"start","job":0,"why":"off-plan","why_until":11}
+`))
 	for _, line := range bytes.SplitAfter(data[len(header):], []byte("\n"))[:25] {
 		f.Add(header, line)
 	}

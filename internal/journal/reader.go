@@ -16,7 +16,7 @@ import (
 )
 
 // Entry is one line below the header: a fact, an action, or a timer (both nil).
-// It is good until the next one is read; a submitted job may be kept.
+// It is good until the next one is read; a submitted job and a plan may be kept.
 type Entry struct {
 	// Line in the file, 1-based.
 	Line int
@@ -151,7 +151,7 @@ func (r *Reader) decode() (msg, want string) {
 	return msg, want
 }
 
-// checkFact checks what a fact names, and reads a submitted job.
+// checkFact checks what a fact names, and reads budgets, plans and submitted jobs.
 func (r *Reader) checkFact(f *fact.Fact) (msg, want string) {
 	aboutNode := f.Kind >= fact.NodeDown && f.Kind <= fact.NodeResumed
 	if f.Node != -1 || aboutNode {
@@ -164,6 +164,11 @@ func (r *Reader) checkFact(f *fact.Fact) (msg, want string) {
 		return "", ""
 	case f.Kind == fact.BudgetsChanged:
 		f.Budgets, msg, want = r.l.budgets()
+		return msg, want
+	case f.Kind == fact.PlanProposed:
+		if f.Plan, msg, want = r.l.plan(); msg == "" {
+			msg, want = r.checkPlan(f.Plan)
+		}
 		return msg, want
 	case f.Kind != fact.JobSubmitted:
 		return r.checkJob(f.Job)
@@ -188,14 +193,34 @@ func (r *Reader) checkAction(a *fact.Action) (msg, want string) {
 			return r.checkJob(n)
 		}
 	}
+	if msg, want = r.checkPlace(a.Place); msg != "" {
+		return msg, want
+	}
+	return r.checkJob(a.Job)
+}
+
+// checkPlan checks what the starts of a plan name.
+func (r *Reader) checkPlan(p *fact.Plan) (msg, want string) {
+	for i := range p.Starts {
+		if msg, want = r.checkJob(p.Starts[i].Job); msg != "" {
+			return msg, want
+		}
+		if msg, want = r.checkPlace(p.Starts[i].Place); msg != "" {
+			return msg, want
+		}
+	}
+	return "", ""
+}
+
+func (r *Reader) checkPlace(place []fact.Grant) (msg, want string) {
 	spec := r.header.Cluster
-	for i := range a.Place {
-		g := &a.Place[i]
+	for i := range place {
+		g := &place[i]
 		if int(g.Node) >= len(spec.Nodes) || g.Milli > 1000 || bits.Len64(g.GPUs) > int(spec.Nodes[g.Node].GPUs) || g.CPU > maxTime || g.Memory > maxTime {
 			return "the place names GPUs that the cluster does not have", "nodes and GPUs of the header's cluster"
 		}
 	}
-	return r.checkJob(a.Job)
+	return "", ""
 }
 
 // Is tells whether a file begins as a journal does.

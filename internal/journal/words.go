@@ -10,9 +10,9 @@ import (
 // The words of the format, by the number they stand for. A test holds that each
 // list goes as far as package fact does.
 var (
-	kindWords    = words(fact.JobSubmitted, fact.Kind.String)
+	kindWords    = words(fact.PlanProposed, fact.Kind.String)
 	doWords      = words(fact.Resize, fact.Do.String)
-	codeWords    = words(fact.FollowsDemand, fact.Code.String)
+	codeWords    = words(fact.OffPlan, fact.Code.String)
 	causeWords   = words(fact.CauseParked, fact.Cause.String)
 	outcomeWords = words(workload.OutcomeUnknown, workload.Outcome.String)
 )

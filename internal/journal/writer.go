@@ -42,7 +42,8 @@ func NewWriter(out io.Writer, h *Header) (*Writer, error) {
 // Fact writes a fact down.
 func (w *Writer) Fact(f *fact.Fact) {
 	if w.told = true; w.ready() {
-		if f.Kind == fact.JobSubmitted && f.Submitted == nil || f.Kind == fact.BudgetsChanged && f.Budgets == nil || f.Kind.String() == "" {
+		if f.Kind == fact.JobSubmitted && f.Submitted == nil || f.Kind == fact.BudgetsChanged && f.Budgets == nil ||
+			f.Kind == fact.PlanProposed && f.Plan == nil || f.Kind.String() == "" {
 			w.err = fmt.Errorf("journal: line %d would be a fact that says nothing", w.lines+1)
 			return
 		}

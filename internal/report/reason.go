@@ -86,7 +86,7 @@ func Sentence(r fact.Reason, names Namer) string {
 		return "A node of the place that was held for it takes no more work."
 	case fact.DependencyFailed:
 		return fmt.Sprintf("It can never start: %s ended in a way that does not satisfy its dependency.", other)
-	case fact.Planned, fact.PlannedLater, fact.Unplanned, fact.FollowsDemand:
+	case fact.Planned, fact.PlannedLater, fact.Unplanned, fact.Proposed, fact.OffPlan, fact.FollowsDemand:
 		return planSentence(r, until)
 	}
 	return shareSentence(r, other, until)
@@ -101,6 +101,10 @@ func planSentence(r fact.Reason, until string) string {
 		return fmt.Sprintf("The plan of the hours to come has it at %s.", until)
 	case r.Code == fact.Unplanned:
 		return fmt.Sprintf("The plan of the hours to come has no place for it until %s, where it ends.", until)
+	case r.Code == fact.Proposed:
+		return "The plan that was proposed has it now."
+	case r.Code == fact.OffPlan:
+		return fmt.Sprintf("The plan that was proposed had it at %s, but the GPUs that it named are not free.", until)
 	case r.Have < r.Want:
 		return fmt.Sprintf("It follows its demand: it needs %s, and can have only %d.", gpus(r.Want), r.Have)
 	case r.Have > r.Want:
