@@ -202,29 +202,46 @@ func (in *instance) staleWords(offset, size int) uint64 {
 func (d *decoder) place(i int32, g *genome) int64 {
 	j := &d.in.jobs[i]
 	if j.min > 0 {
-		return d.placePieces(i, g.where[i])
+		return d.placePieces(i, g)
 	}
-	from := max(j.release, int(d.earliest[j.class]))
-	t := d.find(j, from, j.last, j.steps)
-	if g.push[i] != yield && len(d.in.apps) > 0 {
-		limit := t
-		if t < 0 {
-			limit = j.last + 1
-		}
-		if at, ok := d.push(i, j, g, limit); ok {
-			return d.in.worth(j, at, j.steps)
-		}
-		if t >= 0 {
-			t = d.find(j, t, t, j.steps)
-		}
-	}
+	w := wanted{from: j.release, last: j.last, n: j.steps}
+	t, at, pushed := d.choose(i, g, w, int(d.earliest[j.class]))
 	if t < 0 {
 		d.earliest[j.class] = int32(j.last + 1)
 		return 0
 	}
-	d.earliest[j.class] = int32(t)
-	d.take(i, t, d.choice(j, d.found, t, g.where[i]), j.steps, 0)
+	if !pushed {
+		d.earliest[j.class] = int32(t)
+	}
+	d.take(i, t, at, j.steps, 0)
 	return d.in.worth(j, t, j.steps)
+}
+
+// wanted is a stretch that a job is to have: n steps from some step in [from, last] on, the first
+// lost of them without work.
+type wanted struct{ from, last, n, lost int }
+
+// choose finds a start and a block for a stretch, pushing real-time work away if the job does
+// that and it is any use; -1 for none. No block is free before step earliest.
+func (d *decoder) choose(i int32, g *genome, w wanted, earliest int) (t, offset int, pushed bool) {
+	j := &d.in.jobs[i]
+	t = d.find(j, max(w.from, earliest), w.last, w.n)
+	if g.push[i] != yield && len(d.in.apps) > 0 {
+		limit := t
+		if t < 0 {
+			limit = w.last + 1
+		}
+		if s, offset, ok := d.push(i, g, w, limit); ok {
+			return s, offset, true
+		}
+		if t >= 0 {
+			t = d.find(j, t, t, w.n) // a push works on what was found
+		}
+	}
+	if t < 0 {
+		return -1, 0, false
+	}
+	return t, d.choice(j, d.found, t, g.where[i]), false
 }
 
 // find returns the first step in [from, last] at which a block for the job is free

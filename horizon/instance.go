@@ -68,7 +68,7 @@ type job struct {
 	class                int32 // jobs of one class ask for the same cells
 	min, restart         int
 	deadline             int
-	late                 int64
+	late                 int
 	last                 int // last step it may start in
 	may                  Set // first slots of its blocks as far as types go; nil = all
 	running              *Running
@@ -201,7 +201,7 @@ func (in *instance) compileJobs() {
 		j := &p.Jobs[i]
 		size, align := p.Reading.Block(j)
 		c := job{size: size, gpus: j.GPUs, steps: j.Steps, release: j.Release, value: j.Priority * int64(j.GPUs),
-			min: j.MinSteps, restart: j.Restart, deadline: j.Deadline, late: int64(j.Late), running: j.Running, last: p.Steps - 1}
+			min: j.MinSteps, restart: j.Restart, deadline: j.Deadline, late: j.Late, running: j.Running, last: p.Steps - 1}
 		if p.Reading.Complete && j.MinSteps == 0 {
 			c.last = p.Steps - j.Steps
 		}
@@ -275,9 +275,16 @@ func (in *instance) worth(j *job, s, n int) int64 {
 // inTime is what a value is worth for a job that ends at the beginning of step end.
 func (j *job) inTime(v int64, end int) int64 {
 	if j.deadline > 0 && end > j.deadline {
-		return v / 1000 * j.late
+		return share(v, j.late)
 	}
 	return v
+}
+
+// share is some thousandths, at most all, of a value that is not negative.
+func share(v int64, thousandths int) int64 {
+	hi, lo := bits.Mul64(uint64(v), uint64(thousandths))
+	v64, _ := bits.Div64(hi, lo, 1000)
+	return int64(v64)
 }
 
 // raw is worth without a deadline.

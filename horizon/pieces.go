@@ -3,7 +3,7 @@ package horizon
 // placePieces puts a job that may be interrupted: stretches of at least its minimum,
 // each where a block is free, until its work is done or the horizon ends. What it
 // loses by going on elsewhere is a few steps of restart.
-func (d *decoder) placePieces(i int32, where uint8) int64 {
+func (d *decoder) placePieces(i int32, g *genome) int64 {
 	in := d.in
 	j := &in.jobs[i]
 	left, t, end, lost := j.steps, j.release, 0, 0
@@ -19,10 +19,11 @@ func (d *decoder) placePieces(i int32, where uint8) int64 {
 		if in.p.Reading.Complete {
 			last = min(last, in.steps-need)
 		}
-		if t = d.find(j, t, last, need); t < 0 {
+		start, at, _ := d.choose(i, g, wanted{from: t, last: last, n: need, lost: lost}, 0)
+		if start < 0 {
 			break
 		}
-		at := d.choice(j, d.found, t, where)
+		t = start
 		n := need + d.runFor(j, at, t+need, left+lost-need)
 		d.take(i, t, at, n, lost)
 		value += in.raw(j, t+lost, n-lost)

@@ -92,7 +92,7 @@ func (p *Plan) Score() Score {
 		}
 		if j.Deadline > 0 && end[i] > j.Deadline {
 			s.Late++
-			value[i] = value[i] / 1000 * int64(j.Late)
+			value[i] = share(value[i], j.Late)
 		}
 		total += value[i]
 	}

@@ -14,23 +14,24 @@ func (in *instance) tries() int {
 	return max(leastTries, min(triesPerDecode, triesPerDecode*cheapWords/(in.words*in.steps)))
 }
 
-// push starts a job before limit, the first start that real-time work leaves it, on
-// a block where real-time work would stand, and lays that out anew around it; false
-// where nothing was gained.
-func (d *decoder) push(i int32, j *job, g *genome, limit int) (int, bool) {
+// push finds a block for a stretch that begins before limit, the first step in which real-time
+// work leaves it one (after w.last if none), where real-time work would stand, and lays that
+// out anew around it; false where nothing was gained.
+func (d *decoder) push(i int32, g *genome, w wanted, limit int) (start, offset int, ok bool) {
 	in := d.in
+	j := &in.jobs[i]
 	tries := triesPerJob
 	sh := &in.shapes[j.shape]
-	for t := j.release; t < limit && t <= j.last; {
-		end := min(t+j.steps, in.steps)
-		for w := range d.window {
-			d.window[w] = ^uint64(0)
+	for t := w.from; t < limit && t <= w.last; {
+		end := min(t+w.n, in.steps)
+		for k := range d.window {
+			d.window[k] = ^uint64(0)
 		}
 		skip := -1
 		for s := end - 1; s >= t && skip < 0; s-- {
 			open := in.row(d.open, s)
-			for w := range d.window {
-				d.window[w] &= open[w]
+			for k := range d.window {
+				d.window[k] &= open[k]
 			}
 			need := in.want[s]
 			if g.push[i] == shed {
@@ -44,9 +45,9 @@ func (d *decoder) push(i int32, j *job, g *genome, limit int) (int, bool) {
 			t = skip + 1
 			continue
 		}
-		worth := in.worth(j, t, j.steps)
-		if limit <= j.last {
-			worth -= in.worth(j, limit, j.steps)
+		worth := in.worthOf(j, t, w)
+		if limit <= w.last {
+			worth -= in.worthOf(j, limit, w)
 		}
 		cand := d.tried // layouts use the others
 		for copy(cand, d.found); !cand.empty(); {
@@ -56,21 +57,29 @@ func (d *decoder) push(i int32, j *job, g *genome, limit int) (int, bool) {
 			}
 			cand.remove(at)
 			if tries == 0 || d.relayouts >= d.tries {
-				return 0, false
+				return 0, 0, false
 			}
 			tries--
 			if d.shove(j, g, t, at, end, worth, g.push[i] == shed) {
-				d.take(i, t, at, j.steps, 0)
 				for s := range in.steps {
 					d.refresh(s)
 				}
 				clear(d.earliest)
-				return t, true
+				return t, at, true
 			}
 		}
 		t++
 	}
-	return 0, false
+	return 0, 0, false
+}
+
+// worthOf is what a stretch that begins in step t brings; whether a job that may be interrupted
+// ends in time is not looked at.
+func (in *instance) worthOf(j *job, t int, w wanted) int64 {
+	if j.min > 0 {
+		return in.raw(j, t+w.lost, w.n-w.lost)
+	}
+	return in.worth(j, t, w.n)
 }
 
 // keepMay drops the first slots that blocks of the job may not have, and tells whether any is left.

@@ -127,3 +127,20 @@ func TestLayoutBesideRunningJobs(t *testing.T) {
 		}
 	})
 }
+
+// TestUnusedFeaturesCostNothing: a problem with every feature, none of which binds, has the plan
+// of one without.
+func TestUnusedFeaturesCostNothing(t *testing.T) {
+	var plans []*horizon.Plan
+	for _, p := range []*horizon.Problem{crowd(64, 24, 30), everything(crowd(64, 24, 30))} {
+		r, err := horizon.Fast(p, horizon.Options{Work: 500, NoBound: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Plan.Problem = nil
+		plans = append(plans, r.Plan)
+	}
+	if d := cmp.Diff(plans[0], plans[1]); d != "" {
+		t.Errorf("with all features (+):\n%s", d)
+	}
+}

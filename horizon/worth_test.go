@@ -32,6 +32,23 @@ func TestWorthDoesNotOverflow(t *testing.T) {
 	}
 }
 
+// TestLateInFull: a job that is worth as much when it is late is worth no less.
+func TestLateInFull(t *testing.T) {
+	p := &horizon.Problem{GPUs: 3, Steps: 2, Decay: 0.97, Jobs: []horizon.Job{{ID: "a", GPUs: 1, Steps: 2, Priority: 7}}}
+	onTime, err := horizon.Fast(p, horizon.Options{Work: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Jobs[0].Deadline, p.Jobs[0].Late = 1, 1000
+	late, err := horizon.Fast(p, horizon.Options{Work: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := onTime.Score, late.Score; a.Exact() != b.Exact() || b.Late != 1 {
+		t.Errorf("%+v late, %+v in time", b, a)
+	}
+}
+
 // crowd is a large problem in which there is more work than room.
 func crowd(gpus, steps, jobs int) *horizon.Problem {
 	p := &horizon.Problem{GPUs: gpus, Steps: steps, Decay: 0.99}
