@@ -51,7 +51,7 @@ func (h *ahead) decide(e *Engine, d *decision) {
 	h.rest(e, d)
 	if len(e.active) > 0 || h.serving(e) {
 		every := e.pol.Horizon.Replan
-		d.wake = min(d.wake, d.now-d.now%every+every)
+		d.wake = min(d.wake, d.now-d.now%every+every, h.nextProposed(d.now))
 	}
 }
 

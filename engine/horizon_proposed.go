@@ -19,6 +19,9 @@ func (e *Engine) planProposed(f *fact.Fact) error {
 		if s.Job < 0 || int(s.Job) >= len(e.jobs) || e.jobs[s.Job].spec == nil {
 			return fmt.Errorf("plan that starts job %d: %w", s.Job, ErrUnknown)
 		}
+		if i > 0 && s.At < f.Plan.Starts[i-1].At {
+			return fmt.Errorf("plan that starts job %d at %d ms, after one at %d; starts are by time: %w", s.Job, s.At, f.Plan.Starts[i-1].At, ErrUnknown)
+		}
 		for k := range s.Place {
 			if n := s.Place[k].Node; n < 0 || int(n) >= len(e.layout.Spec.Nodes) || s.Place[k].Milli != 1000 {
 				return fmt.Errorf("plan that starts job %d on part of node %d, or on none: %w", s.Job, n, ErrUnknown)
@@ -56,6 +59,18 @@ func (h *ahead) startProposed(e *Engine, d *decision) bool {
 		any = h.startOn(e, d, s) || any
 	}
 	return any
+}
+
+// nextProposed is when the next start of a valid plan is due.
+func (h *ahead) nextProposed(now workload.Time) workload.Time {
+	if p := h.valid(now); p != nil {
+		for i := range p.Starts {
+			if t := p.Starts[i].At; t > now && t < p.Until {
+				return t
+			}
+		}
+	}
+	return workload.Never
 }
 
 // startOn starts a job on the GPUs that a plan names.
