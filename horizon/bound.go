@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// Bound returns an upper bound of the objective of every legal plan of p: a Lagrangian
-// relaxation of the time-indexed count model, improved for the given number of rounds.
+// Bound returns an upper bound of the objective of every legal plan of a problem that has passed
+// [Problem.Check]: a Lagrangian relaxation of the time-indexed count model, improved for the
+// given number of rounds.
 //
 // Forget where blocks lie and keep how many fit: of blocks of k GPUs a step has at most
 // floor(free / k), for k = 1, 2, 4 ... A block of 8 counts as two of 4. Each of these

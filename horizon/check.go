@@ -224,29 +224,3 @@ func (p *Problem) checkApp(a *App, holder map[int]string) error {
 	}
 	return nil
 }
-
-// noLayout says why real-time work has no legal layout that can be found.
-func (in *instance) noLayout() error {
-	for a := range in.apps {
-		alone := *in.p
-		alone.Apps = in.p.Apps[a : a+1]
-		if err := compile(&alone).noLayoutAlone(); err != nil {
-			return fmt.Errorf("rt[%d] %q: %w", a, alone.Apps[0].ID, err)
-		}
-	}
-	return fmt.Errorf("rt: the applications together need more than what runs and what is closed leave them")
-}
-
-// noLayoutAlone is noLayout for the only application, nil if there is one.
-func (in *instance) noLayoutAlone() error {
-	c := &in.apps[0]
-	for t, n := range in.most(c) {
-		if n < c.min[t] {
-			return fmt.Errorf("in step %d what runs and what is closed leave it %d of the %d GPUs that are its min", t, max(n, 0), c.min[t])
-		}
-	}
-	if in.fits && newDecoder(in).insist() {
-		return nil
-	}
-	return fmt.Errorf("what runs and what is closed take more of its GPUs than it can replace when at most %d change in a step", c.cap)
-}

@@ -16,8 +16,9 @@
 //
 // problem.go is what is asked, check.go what makes it impossible; plan.go is the answer
 // and what it is worth. instance.go makes a problem ready; decode.go places jobs, push.go
-// those that move real-time work, pieces.go those that may be interrupted; layout.go and
-// profile.go place real-time work. search.go looks for orders, fifo.go has the
-// baselines. Package legal checks plans with code of its own, package scenario reads
-// files.
+// those that move real-time work, pieces.go those that may be interrupted; profile.go and
+// layout.go place real-time work, insist.go does where they fail. search.go looks for orders,
+// fifo.go has the baselines; bound.go and relax.go say how far from the best a plan is at most.
+// Package legal checks plans with code of its own, package scenario reads and writes files,
+// package view says what a plan means.
 package horizon

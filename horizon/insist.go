@@ -15,7 +15,7 @@ import (
 // each step. The layout found stays as it is, whatever jobs come.
 func (d *decoder) insist() bool {
 	in := d.in
-	tries := maxTries
+	tries := in.maxTries()
 	order := make([]int32, len(in.apps))
 	tastes := make([]uint8, len(in.apps))
 	for turn := range 2 * len(order) {
@@ -87,7 +87,9 @@ func (d *decoder) searchLayout(order []int32, tries *int) (int64, bool) {
 }
 
 // maxTries of numbers in all; for an application on a row of a few GPUs that is all there are.
-const maxTries = 10_000
+func (in *instance) maxTries() int {
+	return min(10_000, max(500, 10_000*cheapWords/(in.words*in.steps)))
+}
 
 // insistence is the search for a layout of one application.
 type insistence struct {
@@ -165,4 +167,31 @@ func (x *insistence) changes(st *holding, t int) []change {
 		return cmp.Or(cmp.Compare(p.short, q.short), cmp.Compare(p.lose+p.gain, q.lose+q.gain), cmp.Compare(p.lose, q.lose))
 	})
 	return list
+}
+
+// noLayout says why real-time work has no legal layout that can be found.
+func (in *instance) noLayout() error {
+	alone := *in.p
+	alone.Jobs = slices.DeleteFunc(slices.Clone(in.p.Jobs), func(j Job) bool { return j.Running == nil })
+	for a := range in.apps {
+		alone.Apps = in.p.Apps[a : a+1]
+		if err := compile(&alone).noLayoutAlone(); err != nil {
+			return fmt.Errorf("rt[%d] %q: %w", a, alone.Apps[0].ID, err)
+		}
+	}
+	return fmt.Errorf("rt: the applications together need more than what runs and what is closed leave them")
+}
+
+// noLayoutAlone is noLayout for the only application, nil if there is one.
+func (in *instance) noLayoutAlone() error {
+	c := &in.apps[0]
+	for t, n := range in.most(c) {
+		if n < c.min[t] {
+			return fmt.Errorf("in step %d what runs and what is closed leave it %d of the %d GPUs that are its min", t, max(n, 0), c.min[t])
+		}
+	}
+	if in.fits && newDecoder(in).insist() {
+		return nil
+	}
+	return fmt.Errorf("what runs and what is closed take more of its GPUs than it can replace when at most %d change in a step", c.cap)
 }

@@ -8,7 +8,7 @@ type Problem struct {
 	Name string
 	// GPUs is the number of slots of the row, in topology order: GPUs of a node stand
 	// together, nodes of a block stand together. A slot that is not a GPU (padding of
-	// a node to a power of two) is closed by a Window over all steps and absent from Exists.
+	// a node to a power of two) is closed by a Window over all steps that says Absent.
 	GPUs int
 	// Steps of the horizon, each StepLength long.
 	Steps      int
@@ -23,7 +23,7 @@ type Problem struct {
 	Closed []Window
 	// Nodes names stretches of the row; only pictures read it.
 	Nodes []Node
-	// Types is the GPU type of each slot, as an index; empty = all of one type.
+	// Types is the GPU type of each slot, 0 to 63; empty = all of one type, which nothing names.
 	Types   []int
 	Reading Reading
 }

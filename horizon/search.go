@@ -66,18 +66,40 @@ func Fast(p *Problem, o Options) (*Result, error) {
 	return r, nil
 }
 
+// Search is simulated annealing over genomes in rounds of growing length, so that
+// more work continues what less work began: its best is never worse.
+type Search struct {
+	in        *instance
+	d         *decoder
+	rng       chance
+	cur, cand genome
+	best      genome
+	curValue  int64
+	bestValue int64
+	guesses   []genome // to be tried before anything else
+	work      int
+	// the round: its number, length, how far it is, its temperature at the beginning
+	round, length, at int
+	hot               int64
+}
+
+const (
+	firstRound = 160
+	nothing    = -1 << 62 // is worse than any plan
+)
+
 // NewSearch begins a search: it makes a first plan, and fails where there is none.
 func NewSearch(p *Problem, seed uint64) (*Search, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
 	in := compile(p)
-	s := &Search{in: in, d: newDecoder(in), rng: chance(seed), bestValue: -1 << 62, length: firstRound}
+	s := &Search{in: in, d: newDecoder(in), rng: chance(seed), bestValue: nothing, length: firstRound}
 	if !in.fits {
 		return nil, in.noLayout()
 	}
 	s.guesses = in.guesses()
-	for s.bestValue == -1<<62 {
+	for s.bestValue == nothing {
 		if len(s.guesses) == 0 {
 			if in.settled != nil || !s.d.insist() {
 				return nil, in.noLayout()
@@ -152,25 +174,6 @@ func (s *Search) Result() *Result {
 	plan := s.Plan()
 	return &Result{Plan: plan, Score: plan.Score(), Work: s.work, Solver: "search"}
 }
-
-// Search is simulated annealing over genomes in rounds of growing length, so that
-// more work continues what less work began: its best is never worse.
-type Search struct {
-	in        *instance
-	d         *decoder
-	rng       chance
-	cur, cand genome
-	best      genome
-	curValue  int64
-	bestValue int64
-	guesses   []genome // to be tried before anything else
-	work      int
-	// the round: its number, length, how far it is, its temperature at the beginning
-	round, length, at int
-	hot               int64
-}
-
-const firstRound = 160
 
 func (in *instance) newGenome() genome {
 	g := genome{order: slices.Clone(in.loose), push: make([]uint8, len(in.jobs)), where: make([]uint8, len(in.jobs)),
