@@ -216,13 +216,19 @@ func (in *instance) guesses() []genome {
 	if len(in.apps) == 0 {
 		likes, pushes = likes[:1], pushes[:1]
 	}
+	var orders [][]int32
+	for _, key := range keys {
+		order := slices.Clone(in.loose)
+		slices.SortStableFunc(order, func(a, b int32) int { return key(&in.jobs[a], &in.jobs[b]) })
+		orders = append(orders, order)
+	}
 	var list []genome
 	for _, like := range likes {
-		for _, key := range keys {
+		for _, order := range orders {
 			for _, push := range pushes {
 				g := in.newGenome()
+				copy(g.order, order)
 				g.set(like, push)
-				slices.SortStableFunc(g.order, func(a, b int32) int { return key(&in.jobs[a], &in.jobs[b]) })
 				list = append(list, g)
 			}
 		}
