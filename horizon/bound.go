@@ -11,10 +11,10 @@ import (
 // given number of rounds.
 //
 // Forget where blocks lie and keep how many fit: of blocks of k GPUs a step has at most
-// floor(free / k), for k = 1, 2, 4 ... A block of 8 counts as two of 4. Each of these
-// limits gets a price; at given prices every job takes the start that pays best (or none),
-// every step serves as much real-time work as pays, and the sum bounds what any plan
-// reaches. target is the objective of a known plan, which sets the size of the steps.
+// floor(free / k), for k = 1, 2, 4 ... and sizes that jobs have between. A block of 8 counts
+// as two of 4. Each of these limits gets a price; at given prices every job takes the start
+// that pays best (or none), every step serves as much real-time work as pays, and the sum
+// bounds what any plan reaches. target is the objective of a known plan, which sets the size of the steps.
 // O(rounds x jobs x steps).
 func Bound(p *Problem, target float64, rounds int) float64 {
 	b := newBounder(compile(p))

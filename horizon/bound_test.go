@@ -43,6 +43,11 @@ func TestBoundOfWhatMustBe(t *testing.T) {
 				{ID: "a", GPUs: 1, Steps: 4, Priority: 1, MinSteps: 1, Deadline: 3, Late: 500}}},
 			best: 2,
 		},
+		"of blocks of three as many fit as there are threes": {
+			p: horizon.Problem{GPUs: 5, Steps: 1, Reading: horizon.Reading{AnySize: true}, Jobs: []horizon.Job{
+				{ID: "a", GPUs: 3, Steps: 1, Priority: 1}, {ID: "b", GPUs: 3, Steps: 1, Priority: 1}}},
+			best: 3,
+		},
 		"demand beyond the GPUs there are is not met": {
 			p: horizon.Problem{GPUs: 2, Steps: 3, Closed: []horizon.Window{{First: 1, Count: 1, From: 1, To: 2}}, Apps: []horizon.App{
 				{ID: "a", Min: flat(3, 0), Demand: flat(3, 2), Max: flat(3, 2), SwapCap: 2, Penalty: 10, Current: []int{0, 1}}}},

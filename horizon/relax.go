@@ -1,11 +1,13 @@
 package horizon
 
+import "slices"
+
 // Relaxation is a problem with the places forgotten: how much room each step has, and
 // which starts of which jobs a block could be free for. Bounds are made from it.
 type Relaxation struct {
 	// Fixed is what pinned steps of jobs bring whatever is planned.
 	Fixed float64
-	// Levels are the block sizes that are counted: 1, 2, 4 ...
+	// Levels are the block sizes that are counted: 1, 2, 4 ..., and sizes of jobs between them.
 	Levels []int
 	// Steps of the horizon.
 	Steps []Room
@@ -43,21 +45,18 @@ func Relax(p *Problem) *Relaxation { return relax(compile(p)) }
 
 func relax(in *instance) *Relaxation {
 	T := in.steps
-	r := &Relaxation{Steps: make([]Room, T)}
-	for k := 1; k <= in.gpus; k <<= 1 {
-		r.Levels = append(r.Levels, k)
-	}
+	r := &Relaxation{Steps: make([]Room, T), Levels: in.levels()}
 	aligned := in.holdAligned()
 	found := make(Set, in.words)
 	for t := range T {
 		open := in.row(in.open, t)
 		r.Steps[t] = Room{Slots: open, Open: open.Len(), Whole: make([]int, len(r.Levels))}
 		for l, k := range r.Levels {
-			sh := newShape(k, k)
-			sh.starts(found, open)
-			in.clearable(found, k, t)
 			r.Steps[t].Whole[l] = r.Steps[t].Open / k
-			if aligned {
+			if aligned && k&(k-1) == 0 {
+				sh := newShape(k, k)
+				sh.starts(found, open)
+				in.clearable(found, k, t)
 				r.Steps[t].Whole[l] = min(r.Steps[t].Whole[l], found.Len())
 			}
 		}
@@ -86,6 +85,25 @@ func relax(in *instance) *Relaxation {
 		r.Items = append(r.Items, it)
 	}
 	return r
+}
+
+// levels are the powers of two, and the largest of the other sizes that jobs have.
+func (in *instance) levels() []int {
+	const others = 16
+	var list []int
+	for i := range in.jobs {
+		if j := &in.jobs[i]; j.size&(j.size-1) != 0 && j.kept < j.steps {
+			list = append(list, j.size)
+		}
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	list = list[max(0, len(list)-others):]
+	for k := 1; k <= in.gpus; k <<= 1 {
+		list = append(list, k)
+	}
+	slices.Sort(list)
+	return list
 }
 
 // holdAligned tells whether every block that is not pinned holds aligned blocks of each smaller

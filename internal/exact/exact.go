@@ -94,12 +94,15 @@ func (r *run) plan() (err error) {
 	r.lower(horizon.Bound(r.p, r.best.Score.Objective, 1000), "lagrangian")
 	r.look(0.15)
 	used := "search"
-	if err := r.models(); err == nil {
-		used = "search + HiGHS"
-	} else if errors.Is(err, highs.ErrNotBuilt) {
-		used = "search (HiGHS is not built in)"
-	} else if r.ctx.Err() == nil {
-		used = "search (HiGHS failed: " + err.Error() + ")"
+	if !r.optimal() && !r.over(1) {
+		switch err := r.models(); {
+		case err == nil:
+			used = "search + HiGHS"
+		case errors.Is(err, highs.ErrNotBuilt):
+			used = "search (HiGHS is not built in)"
+		case r.ctx.Err() == nil:
+			used = "search (HiGHS failed: " + err.Error() + ")"
+		}
 	}
 	r.look(1)
 	r.best.Solver = used
@@ -167,9 +170,6 @@ func (r *run) tell(doing string) {
 
 // models solves the count model, then, where it does not prove the plan, the position model.
 func (r *run) models() error {
-	if r.optimal() || r.over(1) {
-		return nil
-	}
 	s, err := highs.New(r.ctx)
 	if err != nil {
 		return err

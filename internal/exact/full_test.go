@@ -52,3 +52,22 @@ func TestFullIsNoWorseThanFast(t *testing.T) {
 		}
 	})
 }
+
+// TestFullIsStopped: one that is cancelled, or has no time, still has the plan of a search.
+func TestFullIsStopped(t *testing.T) {
+	p := &horizon.Problem{GPUs: 3, Steps: 3, Decay: 1, Jobs: []horizon.Job{{ID: "a", GPUs: 1, Steps: 2, Priority: 1}, {ID: "b", GPUs: 2, Steps: 3, Priority: 2}}}
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, tc := range map[string]struct {
+		ctx    context.Context
+		budget time.Duration
+	}{"cancelled": {cancelled, time.Hour}, "no time": {context.Background(), time.Nanosecond}} {
+		r, err := exact.Full(tc.ctx, p, exact.Options{Budget: tc.budget, Work: 1000, Now: clock()})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if v := legal.Check(r.Plan); len(v) > 0 || r.Work > 100 {
+			t.Errorf("%s: %v after %d decodes", name, v, r.Work)
+		}
+	}
+}

@@ -3,12 +3,15 @@
 package exact_test
 
 import (
+	"context"
 	"math"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/escala-sched/escala/horizon"
+	"github.com/escala-sched/escala/internal/exact"
 	"github.com/escala-sched/escala/internal/horizontest"
 )
 
@@ -38,4 +41,17 @@ func TestFullFindsTheOptimum(t *testing.T) {
 			t.Fatalf("found %v (%s), the best is %v\n%s", r.Score.Objective, r.Solver, best, horizontest.Text(p))
 		}
 	})
+}
+
+// TestModelsHaveTime: also where the search took more than half of the budget.
+func TestModelsHaveTime(t *testing.T) {
+	p := &horizon.Problem{GPUs: 7, Steps: 1, Decay: 1, Reading: horizon.Reading{AnySize: true},
+		Jobs: []horizon.Job{{ID: "a", GPUs: 5, Steps: 1, Priority: 2}, {ID: "b", GPUs: 4, Steps: 1, Priority: 2}, {ID: "c", GPUs: 3, Steps: 1, Priority: 1}}}
+	r, err := exact.Full(context.Background(), p, exact.Options{Budget: 30 * time.Minute, Work: 300, Now: clock()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Solver != "search + HiGHS" || r.BoundBy != "count model" || math.Abs(r.Bound-11) > 1e-5 {
+		t.Errorf("%s: %v of at most %v by %s; the best is 11", r.Solver, r.Score.Objective, r.Bound, r.BoundBy)
+	}
 }
