@@ -47,3 +47,28 @@ func TestBaselinesAreLegal(t *testing.T) {
 		}
 	})
 }
+
+// TestVeryWideRows: rows of more than 64 words, of which changes are noted by the dozen.
+func TestVeryWideRows(t *testing.T) {
+	for _, gpus := range []int{4096, 4097, 4500, 9000} {
+		p := crowd(gpus, 6, 400)
+		for i := range p.Jobs {
+			p.Jobs[i].GPUs *= 1 + i%40
+		}
+		for _, p.Reading = range []horizon.Reading{{}, {AnySize: true}, {Unaligned: true}} {
+			told := 0
+			horizon.Grids(p, 1, 3, func(plan *horizon.Plan, value int64) {
+				told++
+				if v := legal.Check(plan); len(v) > 0 {
+					t.Fatalf("%d GPUs: %v", gpus, v)
+				}
+				if got := plan.Score().Exact(); got != value {
+					t.Fatalf("%d GPUs: the decoder says %d, the plan is worth %d", gpus, value, got)
+				}
+			})
+			if told != 3 {
+				t.Errorf("%d GPUs: %d grids", gpus, told)
+			}
+		}
+	}
+}
