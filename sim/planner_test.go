@@ -16,12 +16,21 @@ import (
 	"github.com/escala-sched/escala/workload"
 )
 
+// fast plans, nil where there is no legal plan.
+func fast(p *horizon.Problem, work int) *horizon.Result {
+	r, err := horizon.Fast(p, horizon.Options{Work: work, NoBound: true})
+	if err != nil {
+		return nil
+	}
+	return r
+}
+
 // planFast plans as a solver outside of the decisions would.
 func planFast(work int, valid workload.Span) func(*engine.Outlook) (*fact.Plan, error) {
 	return func(o *engine.Outlook) (*fact.Plan, error) {
-		r, err := horizon.Fast(o.Problem, horizon.Options{Work: work, NoBound: true})
-		if err != nil {
-			return nil, nil // no legal plan of this state: decisions go on without
+		r := fast(o.Problem, work)
+		if r == nil { // decisions go on without
+			return nil, nil
 		}
 		return &fact.Plan{Until: o.At + valid, Solver: r.Solver, Starts: o.Starts(r.Plan)}, nil
 	}
