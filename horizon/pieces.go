@@ -6,11 +6,13 @@ package horizon
 func (d *decoder) placePieces(i int32, g *genome) int64 {
 	in := d.in
 	j := &in.jobs[i]
-	left, t, end, lost := j.steps, j.release, 0, 0
+	left, t, lost := j.steps, j.release, 0
+	block, end := -1, 0 // of its last stretch
 	value := int64(0)
 	if j.running != nil {
 		t = d.goOn(i)
-		left, end, lost = left-t, t, j.restart
+		left, lost = left-t, j.restart
+		block, end = j.running.Offset, t
 		value = in.raw(j, 0, t)
 	}
 	for left > 0 {
@@ -23,13 +25,16 @@ func (d *decoder) placePieces(i int32, g *genome) int64 {
 		if start < 0 {
 			break
 		}
+		if start == end && at == block { // real-time work has made way: it is not stopped at all
+			need, lost = min(need, left), 0
+		}
 		t = start
 		n := need + d.runFor(j, at, t+need, left+lost-need)
-		d.take(i, t, at, n, lost)
+		d.put(i, t, at, n, lost)
 		value += in.raw(j, t+lost, n-lost)
 		left -= n - lost
 		t += n
-		end, lost = t, j.restart
+		block, end, lost = at, t, j.restart
 	}
 	if left > 0 {
 		end = max(end, in.steps) + left
@@ -40,18 +45,29 @@ func (d *decoder) placePieces(i int32, g *genome) int64 {
 // goOn lets a running job go on where it is beyond the steps that are pinned, while its block
 // is free, and returns for how many steps it runs there in all.
 func (d *decoder) goOn(i int32) int {
-	in := d.in
-	j := &in.jobs[i]
+	j := &d.in.jobs[i]
 	n := d.runFor(j, j.running.Offset, j.kept, j.steps-j.kept)
-	switch {
-	case n == 0:
-	case j.kept == 0:
-		d.take(i, 0, j.running.Offset, n, 0)
-	default: // one stretch with what is pinned
-		d.placed[j.pin].steps += int32(n)
-		d.occupy(j, j.kept, j.running.Offset, n)
+	if n > 0 {
+		d.put(i, j.kept, j.running.Offset, n, 0)
 	}
 	return j.kept + n
+}
+
+// put takes a stretch of job i, or makes its last one, which is the last of all or pinned, longer
+// where that goes on.
+func (d *decoder) put(i int32, t, offset, n, lost int) {
+	j := &d.in.jobs[i]
+	for _, k := range [...]int{len(d.placed) - 1, j.pin} {
+		if lost > 0 || len(d.placed) == 0 {
+			break
+		}
+		if p := &d.placed[k]; p.job == i && int(p.start+p.steps) == t && int(p.offset) == offset {
+			p.steps += int32(n)
+			d.occupy(j, t, offset, n)
+			return
+		}
+	}
+	d.take(i, t, offset, n, lost)
 }
 
 // runFor is for how many steps from step t, at most n, the block at offset is free. Past the
