@@ -1,5 +1,7 @@
 package budget
 
+import "github.com/escala-sched/escala/internal/yamlx"
+
 // file is the shape of a budgets file. Pointers tell absent from given.
 type file struct {
 	Name        string        `yaml:"name"`
@@ -48,9 +50,9 @@ type fileBudget struct {
 }
 
 type fileCredit struct {
-	At       *moment  `yaml:"at"`
-	Account  string   `yaml:"account"`
-	GPUHours *decimal `yaml:"gpuHours"`
-	By       string   `yaml:"by"`
-	Reason   string   `yaml:"reason"`
+	At       *yamlx.Moment `yaml:"at"`
+	Account  string        `yaml:"account"`
+	GPUHours *decimal      `yaml:"gpuHours"`
+	By       string        `yaml:"by"`
+	Reason   string        `yaml:"reason"`
 }

@@ -201,7 +201,7 @@ func (p *parser) takeCredits() error {
 		if p.t.Nodes[node].Budget == nil {
 			return at.At("account").Errorf("give it one, or credit an account that has one", "%q has no budget that could be credited", c.Account)
 		}
-		p.t.Credits = append(p.t.Credits, Credit{Account: node, At: c.At.at, Dated: c.At.dated, GPUTime: c.GPUHours.gpuTime(), By: c.By, Reason: c.Reason})
+		p.t.Credits = append(p.t.Credits, Credit{Account: node, At: c.At.At, Dated: c.At.Dated, GPUTime: c.GPUHours.gpuTime(), By: c.By, Reason: c.Reason})
 	}
 	return nil
 }

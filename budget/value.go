@@ -4,7 +4,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/escala-sched/escala/internal/yamlx"
 )
@@ -116,34 +115,4 @@ func (c *carryOver) UnmarshalNode(n *yamlx.Node) error {
 	}
 	*c = carryOver(v / 10)
 	return nil
-}
-
-// moment is a point in time: Unix milliseconds where dated, else milliseconds of
-// the workload's clock.
-type moment struct {
-	at    int64
-	dated bool
-}
-
-// dateLayouts are read as UTC unless the text says otherwise.
-var dateLayouts = []string{time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateTime, time.RFC3339}
-
-const wantMoment = "want a date (2026-03-01, 2026-03-01T12:00, in UTC unless it says otherwise) or a time since the workload's zero (36h)"
-
-// UnmarshalNode reads a date or a duration.
-func (m *moment) UnmarshalNode(n *yamlx.Node) error {
-	if n.Kind != yamlx.Text {
-		return n.Errorf(wantMoment, "no point in time here")
-	}
-	if d, err := yamlx.ParseDuration(n.Text); err == nil {
-		m.at = int64(d)
-		return nil
-	}
-	for _, layout := range dateLayouts {
-		if t, err := time.Parse(layout, n.Text); err == nil {
-			m.at, m.dated = t.UnixMilli(), true
-			return nil
-		}
-	}
-	return n.Errorf(wantMoment, "%q is no point in time", n.Text)
 }

@@ -70,14 +70,14 @@ func (a *adder) life(app *application, n *yamlx.Node) (from, to workload.Time, e
 }
 
 // clock is a point in time on the workload's clock.
-func (a *adder) clock(m *moment, at *yamlx.Node) (workload.Time, error) {
-	if !m.dated {
-		return m.at, nil
+func (a *adder) clock(m *yamlx.Moment, at *yamlx.Node) (workload.Time, error) {
+	if !m.Dated {
+		return m.At, nil
 	}
 	if a.w.Epoch == workload.Unknown {
 		return 0, at.Errorf("want a time since the workload's zero, such as 36h", "%s is a date, but the workload has no calendar", at.Text)
 	}
-	return m.at - a.w.Epoch, nil
+	return m.At - a.w.Epoch, nil
 }
 
 // monday is the last midnight before the workload's zero that begins a week; that zero

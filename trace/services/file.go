@@ -17,9 +17,9 @@ type application struct {
 	Partition string          `yaml:"partition"`
 	GPU       oneOrMore       `yaml:"gpu"`
 	Priority  int64           `yaml:"priority"`
-	Start     *moment         `yaml:"start"`
+	Start     *yamlx.Moment   `yaml:"start"`
 	For       *yamlx.Duration `yaml:"for"`
-	Until     *moment         `yaml:"until"`
+	Until     *yamlx.Moment   `yaml:"until"`
 	Demand    *curve          `yaml:"demand"`
 	Weekly    []int32         `yaml:"weekly"`
 	Requests  *requests       `yaml:"requests"`

@@ -3,7 +3,6 @@ package services
 import (
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/escala-sched/escala/internal/yamlx"
 )
@@ -53,39 +52,6 @@ func (g *gapsWord) UnmarshalNode(n *yamlx.Node) error {
 	i, err := n.OneOf(gapsNames)
 	*g = gapsWord(max(i, 0))
 	return err
-}
-
-// moment is a point in time: Unix milliseconds where dated, else milliseconds of the
-// workload's clock.
-type moment struct {
-	at    int64
-	dated bool
-}
-
-// dateLayouts are read as UTC unless the text says otherwise.
-var dateLayouts = []string{time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateTime, time.RFC3339}
-
-const wantMoment = "want a time since the workload's zero (36h) or a date (2026-03-01, 2026-03-01T12:00, in UTC unless it says otherwise)"
-
-// UnmarshalNode reads a date or a duration; 0 needs no unit.
-func (m *moment) UnmarshalNode(n *yamlx.Node) error {
-	if n.Kind == yamlx.Number && n.Text == "0" {
-		return nil
-	}
-	if n.Kind != yamlx.Text {
-		return n.Errorf(wantMoment, "no point in time here")
-	}
-	if d, err := yamlx.ParseDuration(n.Text); err == nil {
-		m.at = int64(d)
-		return nil
-	}
-	for _, layout := range dateLayouts {
-		if t, err := time.Parse(layout, n.Text); err == nil {
-			m.at, m.dated = t.UnixMilli(), true
-			return nil
-		}
-	}
-	return n.Errorf(wantMoment, "%q is no point in time", n.Text)
 }
 
 // swaps is how many GPUs may be gained or lost in a length of time.
