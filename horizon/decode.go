@@ -1,6 +1,9 @@
 package horizon
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // genome is what the search varies: an order of jobs, and how each of them and the
 // real-time applications choose.
@@ -137,7 +140,7 @@ func (d *decoder) startLayout(g *genome) bool {
 		return true
 	}
 	b := &d.base
-	if !same(b.apps, g.apps) || !same(b.tastes, g.tastes) || b.solo != g.solo {
+	if !slices.Equal(b.apps, g.apps) || !slices.Equal(b.tastes, g.tastes) || b.solo != g.solo {
 		b.apps, b.tastes = append(b.apps[:0], g.apps...), append(b.tastes[:0], g.tastes...)
 		b.solo = g.solo
 		b.cost, b.ok = d.layout(d.open, g.apps, g.tastes, g.solo)
@@ -155,18 +158,6 @@ func (d *decoder) startLayout(g *genome) bool {
 	d.shortfall = cost
 	for a := range d.rt {
 		copy(d.rt[a], rt[a])
-	}
-	return true
-}
-
-func same[T comparable](a, b []T) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
 	}
 	return true
 }
