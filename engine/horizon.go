@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
@@ -30,9 +31,15 @@ type ahead struct {
 	proposed *fact.Plan
 }
 
+// maxPools is how many kinds of GPUs a plan tells apart.
+const maxPools = 64
+
 func newAhead(l *cluster.Layout) (*ahead, error) {
 	if l.Counted() {
 		return nil, errors.New("a plan of the horizon needs to know the nodes, but the cluster is a mere count of GPUs; give it as NODESxGPUS")
+	}
+	if n := len(l.Pools); n > maxPools {
+		return nil, fmt.Errorf("a plan of the horizon tells up to %d pools (GPU types and partitions) apart, and the cluster has %d", maxPools, n)
 	}
 	return &ahead{row: newRow(l), planned: plannedOutages(l), blocks: map[*place.Shape]block{}}, nil
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -98,5 +99,17 @@ func TestOutlookNamesWhatIsExempt(t *testing.T) {
 	}
 	if v := legal.Check(r.Plan); len(v) > 0 {
 		t.Errorf("the plan of an irregular state: %v", v)
+	}
+}
+
+func TestTooManyPoolsForAPlan(t *testing.T) {
+	p, _ := policy.Shipped("horizon")
+	spec := &cluster.Spec{Name: "zoo"}
+	for i := range maxPools + 1 {
+		spec.Nodes = append(spec.Nodes, cluster.Node{Name: fmt.Sprint("n", i), GPUs: 1, GPUType: fmt.Sprint("t", i)})
+	}
+	_, err := New(spec, p, Defaults{})
+	if want := "policy horizon: a plan of the horizon tells up to 64 pools (GPU types and partitions) apart, and the cluster has 65"; err == nil || err.Error() != want {
+		t.Errorf("error %v; want %s", err, want)
 	}
 }
