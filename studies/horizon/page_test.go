@@ -42,7 +42,7 @@ func TestFiguresBearTheText(t *testing.T) {
 		if r.Full.Objective < r.Fast["200"].Objective-1e-9 {
 			t.Errorf("%s: full mode is worse than fast mode with 200 decodes", r.Name)
 		}
-		if r.Full.Bound < r.best()*(1-3e-6) {
+		if r.Full.Bound < r.best()-0.051 { // the best known of some are told to one decimal
 			t.Errorf("%s: the bound %v is below a known plan, %v", r.Name, r.Full.Bound, r.best())
 		}
 		if g := gap(r.Known, r.Full.Objective); g > 1e-3 {
