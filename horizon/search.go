@@ -78,6 +78,8 @@ type Search struct {
 	bestValue int64
 	guesses   []genome // to be tried before anything else
 	work      int
+	// lack is what each job misses of what it could bring, under cur.
+	lack []int64
 	// the round: its number, length, how far it is, its temperature at the beginning
 	round, length, at int
 	hot               int64
@@ -257,6 +259,7 @@ func (s *Search) step() {
 	if s.at == 0 {
 		s.cur.copyFrom(&s.best)
 		s.curValue = s.bestValue
+		s.lack = s.lack[:0]
 		s.hot = max(s.bestValue, -s.bestValue)/4096 + s.in.unit/100
 		if s.round%2 == 1 {
 			s.hot *= 16
@@ -271,6 +274,7 @@ func (s *Search) step() {
 	if ok && v >= s.curValue-s.slack(temp) {
 		s.cur, s.cand = s.cand, s.cur
 		s.curValue = v
+		s.tally()
 		if v > s.bestValue {
 			s.bestValue = v
 			s.best.copyFrom(&s.cur)
@@ -299,6 +303,32 @@ func (s *Search) slack(temp int64) int64 {
 	return temp / 369 * x
 }
 
+// tally works out what jobs lack in the grid just decoded.
+func (s *Search) tally() {
+	in := s.in
+	if len(s.lack) == 0 {
+		s.lack = append(s.lack, make([]int64, len(in.jobs))...)
+	}
+	for i := range in.jobs {
+		s.lack[i] = in.gain(&in.jobs[i])
+	}
+	for i := range s.d.placed {
+		p := &s.d.placed[i]
+		s.lack[p.job] -= in.worth(&in.jobs[p.job], int(p.start), int(p.steps))
+	}
+}
+
+// wanting is the place in the order of one of the jobs that lack most, of a few at random.
+func (s *Search) wanting(g *genome) int {
+	at := s.rng.below(len(g.order))
+	for range 2 {
+		if k := s.rng.below(len(g.order)); s.lack[g.order[k]] > s.lack[g.order[at]] {
+			at = k
+		}
+	}
+	return at
+}
+
 func (s *Search) mutate(g *genome) {
 	in := s.in
 	n := len(g.order)
@@ -311,6 +341,10 @@ func (s *Search) mutate(g *genome) {
 		case r < 5: // swap two
 			i, j := s.rng.below(n), s.rng.below(n)
 			g.order[i], g.order[j] = g.order[j], g.order[i]
+		case r < 9 && len(s.lack) > 0 && s.rng.below(2) == 0: // one that lacks something goes forward
+			if i := s.wanting(g); i > 0 {
+				move(g.order, i, s.rng.below(i))
+			}
 		case r < 9: // move one
 			move(g.order, s.rng.below(n), s.rng.below(n))
 		case r < 11: // neighbours

@@ -25,7 +25,7 @@ import (
 )
 
 type options struct {
-	scenarios, curves, batch, out, from string
+	scenarios, curves, batch, out, from, part string
 	budget                              time.Duration
 }
 
@@ -47,9 +47,11 @@ func main() {
 	flag.DurationVar(&o.budget, "budget", 30*time.Second, "budget of full mode, a scenario")
 	flag.StringVar(&o.out, "out", "docs/studies", "`directory` to write horizon.md and horizon.json to")
 	flag.StringVar(&o.from, "from", "", "write the page from the `file` horizon.json of an earlier run")
+	flag.StringVar(&o.part, "part", "", "with --from: measure one `part` anew, scenarios or week")
 	flag.Parse()
-	if flag.NArg() > 0 || o.from == "" && (o.scenarios == "" || o.curves == "" || o.batch == "") {
-		log.Fatal("usage: go run -tags highs ./studies/horizon --scenarios DIR --curves DIR --batch FILE, or --from horizon.json")
+	scenarios, week := o.parts()
+	if flag.NArg() > 0 || scenarios && o.scenarios == "" || week && (o.curves == "" || o.batch == "") || o.part != "" && scenarios == week {
+		log.Fatal("usage: go run -tags highs ./studies/horizon --scenarios DIR --curves DIR --batch FILE, or --from horizon.json [--part scenarios|week with its files]")
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -70,7 +72,8 @@ func (o *options) run(ctx context.Context) error {
 		if err := json.Unmarshal(data, s); err != nil {
 			return fmt.Errorf("%s: %w", o.from, err)
 		}
-	} else if err := o.measure(ctx, s); err != nil {
+	}
+	if err := o.measure(ctx, s); err != nil {
 		return err
 	}
 	data, err := json.MarshalIndent(s, "", " ")
@@ -83,8 +86,29 @@ func (o *options) run(ctx context.Context) error {
 	return os.WriteFile(filepath.Join(o.out, "horizon.md"), []byte(s.page()), 0o644)
 }
 
-func (o *options) measure(ctx context.Context, s *study) error {
-	s.Machine, s.Budget = machine(), o.budget.String()
+// parts says what is to be measured.
+func (o *options) parts() (scenarios, week bool) {
+	if o.part == "" {
+		return o.from == "", o.from == ""
+	}
+	return o.part == "scenarios", o.part == "week"
+}
+
+func (o *options) measure(ctx context.Context, s *study) (err error) {
+	scenarios, week := o.parts()
+	if scenarios {
+		if err := o.measureScenarios(ctx, s); err != nil {
+			return err
+		}
+	}
+	if week {
+		s.Week, err = o.week(ctx)
+	}
+	return err
+}
+
+func (o *options) measureScenarios(ctx context.Context, s *study) error {
+	s.Machine, s.Budget, s.Scenarios = machine(), o.budget.String(), nil
 	files, err := scenarioFiles(o.scenarios)
 	if err != nil {
 		return err
@@ -97,9 +121,6 @@ func (o *options) measure(ctx context.Context, s *study) error {
 		log.Printf("%-20s full %10.3f bound %10.3f", r.Name, r.Full.Objective, r.Full.Bound)
 		s.Scenarios = append(s.Scenarios, *r)
 	}
-	if s.Readings, err = readings(files); err != nil {
-		return err
-	}
-	s.Week, err = o.week(ctx)
+	s.Readings, err = readings(files)
 	return err
 }
