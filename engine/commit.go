@@ -31,6 +31,9 @@ func (e *Engine) Commit(a *fact.Action) error {
 			e.sharing.told(e, a)
 		}
 		j.state = stopping
+		if s := e.service(a.For); s != nil {
+			s.stopFor(e, a)
+		}
 		if j.cancel {
 			e.toStop = slices.DeleteFunc(e.toStop, func(n int32) bool { return n == a.Job })
 		}

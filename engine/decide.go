@@ -110,6 +110,9 @@ func (e *Engine) Decided(now workload.Time) {
 		s.pending = scope{fresh: s.pending.fresh[:0]}
 	}
 	e.dirty, e.uncommitted, e.wake = false, 0, 0
+	if e.ahead != nil { // plans made at other times may be others
+		e.wake = max(e.ahead.wakeAfter(e, now), now+1)
+	}
 }
 
 // Reconsider makes the next decision look at everything that waits as if nothing

@@ -126,7 +126,7 @@ func New(spec *cluster.Spec, pol *policy.Policy, d Defaults) (*Engine, error) {
 		e.sharing = newSharing(e, pol.Sharing)
 	}
 	if pol.Horizon != nil {
-		if e.ahead, err = newAhead(l); err != nil {
+		if e.ahead, err = newAhead(l, pol.Horizon); err != nil {
 			return nil, fmt.Errorf("policy %s: %w", pol.Name, err)
 		}
 	}
@@ -526,6 +526,9 @@ func (e *Engine) nodeChanged(f *fact.Fact) error {
 		e.down[n] = true
 	case fact.NodeUp:
 		e.down[n] = false
+		if e.ahead != nil {
+			e.ahead.cameUp(n, f.At)
+		}
 	case fact.NodeDrained, fact.NodeResumed:
 		drain := f.Kind == fact.NodeDrained
 		if drain != e.drained[n] {

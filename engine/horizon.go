@@ -8,6 +8,7 @@ import (
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/horizon"
 	"github.com/escala-sched/escala/place"
+	"github.com/escala-sched/escala/policy"
 	"github.com/escala-sched/escala/workload"
 )
 
@@ -25,6 +26,8 @@ type ahead struct {
 	// when is the planned start of waiting jobs, as of the last plan; end is its horizon.
 	when map[int32]workload.Time
 	end  workload.Time
+	// wanted is the first step after this one in which the last plan uses a slot.
+	wanted []int
 	// plain: jobs count their priorities and nothing else.
 	plain bool
 	// proposed is a plan made elsewhere, nil for none.
@@ -34,14 +37,19 @@ type ahead struct {
 // maxPools is how many kinds of GPUs a plan tells apart.
 const maxPools = 64
 
-func newAhead(l *cluster.Layout) (*ahead, error) {
+func newAhead(l *cluster.Layout, pol *policy.Horizon) (*ahead, error) {
 	if l.Counted() {
 		return nil, errors.New("a plan of the horizon needs to know the nodes, but the cluster is a mere count of GPUs; give it as NODESxGPUS")
 	}
 	if n := len(l.Pools); n > maxPools {
 		return nil, fmt.Errorf("a plan of the horizon tells up to %d pools (GPU types and partitions) apart, and the cluster has %d", maxPools, n)
 	}
-	return &ahead{row: newRow(l), planned: plannedOutages(l), blocks: map[*place.Shape]block{}}, nil
+	h := &ahead{row: newRow(l), planned: plannedOutages(l), blocks: map[*place.Shape]block{}}
+	empty := horizon.Problem{GPUs: h.row.slots, Steps: int(pol.Steps), Decay: 1}
+	if err := empty.Check(); h.row.slots > 0 && err != nil {
+		return nil, fmt.Errorf("a plan of this cluster: %w", err)
+	}
+	return h, nil
 }
 
 func (h *ahead) decide(e *Engine, d *decision) {
@@ -49,21 +57,47 @@ func (h *ahead) decide(e *Engine, d *decision) {
 		d.again = true // the rest is planned around them
 		return
 	}
-	if h.worthwhile(e, d.now) {
-		o := h.look(e, d, d.now)
-		if plan := h.plan(e, d, o); plan != nil {
-			h.follow(e, d, o, plan)
+	if quick := h.worthwhile(e, d.now); quick || h.flexible(e, d.now) {
+		if o := h.look(e, d, d.now); quick || h.mayClear(e, o) {
+			if plan := h.plan(e, d, o); plan != nil {
+				h.follow(e, d, o, plan)
+			}
 		}
 	}
 	h.rest(e, d)
-	if len(e.active) > 0 || h.serving(e) {
-		every := e.pol.Horizon.Replan
-		d.wake = min(d.wake, d.now-d.now%every+every, h.nextProposed(d.now))
+	d.wake = min(d.wake, h.wakeAfter(e, d.now))
+}
+
+// wakeAfter is when time alone may change the plan: on the policy's grid, when a start of a
+// proposed plan is due, when swaps that an application lacks no longer count, when a protection ends.
+func (h *ahead) wakeAfter(e *Engine, now workload.Time) workload.Time {
+	if len(e.active) == 0 && !h.serving(e) {
+		return workload.Never
 	}
+	every := e.pol.Horizon.Replan
+	wake := min(now-now%every+every, h.nextProposed(now))
+	for _, s := range e.services {
+		j := &e.jobs[s.job]
+		spec := j.spec.Service
+		if (j.state == starting || j.state == running) && spec.Swaps > 0 && int(j.milli/1000) != h.needs(e, spec, s, now, 0) {
+			wake = min(wake, s.expiry(now, spec.SwapEvery), now+spec.SwapEvery) // of those before, and of those made now
+		}
+	}
+	if e.pol.Horizon.Interrupt {
+		for p := range e.pools {
+			for _, n := range e.pools[p].running {
+				if j := &e.jobs[n]; j.state == running && e.mayInterrupt(j) && j.since+e.protection(j) > now {
+					wake = min(wake, j.since+e.protection(j))
+				}
+			}
+		}
+	}
+	return wake
 }
 
 // worthwhile tells whether a plan could change anything now, by counting: some waiting job
-// may fit, or some application has not what it needs in this step.
+// may fit, or some application has not what it needs in this step, or has to begin with what
+// it will need later.
 func (h *ahead) worthwhile(e *Engine, now workload.Time) bool {
 	for _, s := range e.services {
 		j := &e.jobs[s.job]
@@ -71,7 +105,7 @@ func (h *ahead) worthwhile(e *Engine, now workload.Time) bool {
 		case waiting:
 			return true
 		case starting, running:
-			if int(j.milli/1000) != h.needs(e, j.spec.Service, s, now, 0) {
+			if int(j.milli/1000) != h.needs(e, j.spec.Service, s, now, 0) || h.mustBegin(e, j, s, now) {
 				return true
 			}
 		}
@@ -99,17 +133,18 @@ func (h *ahead) serving(e *Engine) bool {
 // what is wanted.
 func (h *ahead) plan(e *Engine, d *decision, o *outlook) *horizon.Plan {
 	s, err := horizon.NewSearch(&o.p, 0)
-	for give := 0; err != nil && give < 2; give++ {
-		for i := range o.p.Apps {
-			a := &o.p.Apps[i]
-			if give == 1 {
-				a.SwapCap, a.Used = o.p.GPUs, 0
+	for _, give := range []func(*horizon.App, int){giveBounds, giveSwaps} {
+		for _, all := range []bool{false, true} { // those that cannot whatever the others do; else all
+			if err == nil {
+				break
 			}
-			for t := range a.Min {
-				a.Min[t], a.Max[t] = 0, o.p.GPUs
+			for i := range o.p.Apps {
+				if all || o.stuck(i) {
+					give(&o.p.Apps[i], o.p.GPUs)
+				}
 			}
+			s, err = horizon.NewSearch(&o.p, 0)
 		}
-		s, err = horizon.NewSearch(&o.p, 0)
 	}
 	if err != nil {
 		return nil
@@ -119,6 +154,27 @@ func (h *ahead) plan(e *Engine, d *decision, o *outlook) *horizon.Plan {
 	}
 	s.Run(int(e.pol.Horizon.Work), nil)
 	return s.Plan()
+}
+
+func giveBounds(a *horizon.App, gpus int) {
+	for t := range a.Min {
+		a.Min[t], a.Max[t] = 0, gpus
+	}
+}
+
+func giveSwaps(a *horizon.App, gpus int) { a.SwapCap, a.Used = 2*gpus, 0 }
+
+// stuck tells whether an application cannot keep its rules even alone with what runs.
+func (o *outlook) stuck(i int) bool {
+	q := o.p
+	q.Apps, q.Jobs = o.p.Apps[i:i+1], nil
+	for k, ci := range o.classes {
+		if ci == none {
+			q.Jobs = append(q.Jobs, o.p.Jobs[k])
+		}
+	}
+	_, err := horizon.NewSearch(&q, 0)
+	return err != nil
 }
 
 // follow does what the plan has in its first step: applications give up, then jobs
@@ -160,6 +216,7 @@ func (h *ahead) follow(e *Engine, d *decision, o *outlook, plan *horizon.Plan) {
 		}
 		h.take(e, d, n, plan.Held[i][0])
 	}
+	h.elsewhere(e, d, o, plan)
 }
 
 // start starts a job on the block that the plan has for it. Where that is not free after
@@ -271,19 +328,29 @@ func (e *Engine) demandNow(n int32) int {
 	return int(e.jobs[n].spec.Service.Demand.At(e.now))
 }
 
-// rest starts what a plan has no form for: work without GPUs, or for a part of one.
+// rest starts what a plan has no form for: work without GPUs, or for a part of one, in order.
 func (h *ahead) rest(e *Engine, d *decision) {
+	heap := d.heap[:0]
 	for _, ci := range e.active {
-		c := &e.classes[ci]
-		if h.block(e, c).size > 0 || e.jobs[c.cur].spec.Service != nil {
-			continue
-		}
-		d.touched = append(d.touched, ci)
-		for more := true; more; {
-			n := c.cur
-			more = e.tryStart(d, ci, n) == started && e.moveOn(d, ci, n)
+		if c := &e.classes[ci]; h.block(e, c).size == 0 {
+			e.headKey(c, d.now)
+			heap = append(heap, ci)
+			d.touched = append(d.touched, ci)
 		}
 	}
+	for i := len(heap)/2 - 1; i >= 0; i-- {
+		e.sift(heap, i)
+	}
+	for len(heap) > 0 {
+		ci := heap[0]
+		n := e.classes[ci].cur
+		if (e.jobs[n].spec.Service != nil || e.tryStart(d, ci, n) == started) && e.moveOn(d, ci, n) {
+			e.sift(heap, 0)
+		} else {
+			heap = e.pop(heap)
+		}
+	}
+	d.heap = heap[:0]
 }
 
 // why says when the last plan has a job.

@@ -9,6 +9,9 @@ type block struct {
 	types       uint64 // pools it may lie in, a bit for each
 	shape       *place.Shape
 	tasks       int32 // of an elastic gang
+	pool        int32 // the first of those it may lie in
+	// others: its jobs could also go to pools that the block cannot lie in.
+	others bool
 }
 
 // block of a class: the largest gang that some part of the row could hold, were it empty.
@@ -38,7 +41,7 @@ func (h *ahead) blockOf(e *Engine, s *place.Shape, tasks int32) block {
 		if nodes == 0 || s.Need.Nodes != "" {
 			continue
 		}
-		b := block{size: (int(nodes)-1)*width + int(last), align: width, shape: s, tasks: tasks}
+		b := block{size: (int(nodes)-1)*width + int(last), align: width, shape: s, tasks: tasks, pool: pool}
 		if nodes == 1 || e.pol.Horizon.PowerOfTwo || s.Need.Within != "" {
 			b.align = powerOfTwo(b.size)
 		}
@@ -46,8 +49,10 @@ func (h *ahead) blockOf(e *Engine, s *place.Shape, tasks int32) block {
 			b.size = b.align
 		}
 		for _, p := range s.Pools {
-			if h.row.width[p] == width && e.layout.Pools[p].MaxGPUs == gpus && p < 64 {
+			if h.row.width[p] == width && e.layout.Pools[p].MaxGPUs == gpus {
 				b.types |= 1 << p
+			} else {
+				b.others = true
 			}
 		}
 		if h.holds(b) {

@@ -45,11 +45,20 @@ func (h *ahead) closeMaintenance(e *Engine, p *horizon.Problem, now workload.Tim
 			continue
 		}
 		w := horizon.Window{Name: "maintenance of " + e.layout.Spec.Nodes[m.node].Name, First: int(h.row.first[m.node]), Count: int(e.layout.Spec.Nodes[m.node].GPUs),
-			From: int(max(m.from-now, 0) / p.StepLength), To: p.Steps}
+			From: int(max(m.from-1-now, 0) / p.StepLength), To: p.Steps} // what ends at that very instant is hit (SEMANTICS 3)
 		if m.to < end {
 			w.To = int((m.to - now + p.StepLength - 1) / p.StepLength)
 		}
 		p.Closed = append(p.Closed, w)
+	}
+}
+
+// cameUp ends the maintenance of a node that is up again before its planned time, or without one.
+func (h *ahead) cameUp(n int32, at workload.Time) {
+	for i := range h.planned {
+		if m := &h.planned[i]; m.node == n && m.from <= at && at < m.to {
+			m.to = at
+		}
 	}
 }
 

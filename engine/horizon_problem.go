@@ -31,8 +31,8 @@ func (h *ahead) look(e *Engine, d *decision, now workload.Time) *outlook {
 	}
 	taken := horizon.NewSet(h.row.slots)
 	h.addClaims(e, o, taken)
-	h.addRunning(e, o, taken, now)
 	h.addServices(e, o, taken, now)
+	h.addRunning(e, o, taken, now)
 	h.closeRest(e, o, taken, now)
 	h.closeMaintenance(e, &o.p, now)
 	h.addWaiting(e, d, o, now)
@@ -49,6 +49,7 @@ func (h *ahead) steps(e *Engine, d workload.Span) int {
 // addRunning pins what runs where it is: as a job where it holds a row of slots, as
 // closed slots where it does not.
 func (h *ahead) addRunning(e *Engine, o *outlook, taken horizon.Set, now workload.Time) {
+	held := h.heldSlots(e)
 	for p := range e.pools {
 		for _, n := range h.sorted(e.pools[p].running) {
 			j := &e.jobs[n]
@@ -60,13 +61,23 @@ func (h *ahead) addRunning(e *Engine, o *outlook, taken horizon.Set, now workloa
 				continue
 			}
 			left := h.steps(e, j.end-now)
+			if j.state == stopping {
+				left = h.steps(e, e.contract(j).Grace)
+			}
 			slices.Sort(slots)
 			slots = slices.Compact(slots) // parts of one GPU
+			h.closeDrained(e, o, slots, left)
+			if j.spec.Need.Fractional() { // others may have other parts of the same GPUs
+				closeSlots(&o.p, j.spec.ID, slots, min(left, o.p.Steps))
+				for _, s := range slots {
+					taken.Add(s)
+				}
+				continue
+			}
 			if slices.ContainsFunc(slots, taken.Has) {
 				if slots = slices.DeleteFunc(slots, taken.Has); len(slots) == 0 {
 					continue // it leaves for a job that is there already
 				}
-				left = 1
 			}
 			for _, s := range slots {
 				taken.Add(s)
@@ -74,16 +85,69 @@ func (h *ahead) addRunning(e *Engine, o *outlook, taken horizon.Set, now workloa
 			if !h.regular(e, j, slots) {
 				o.exempt = append(o.exempt, j.spec.ID)
 			}
-			if first, k := slots[0], len(slots); slots[k-1]-first == k-1 && !j.spec.Need.Fractional() {
-				o.jobs, o.classes = append(o.jobs, n), append(o.classes, none)
-				o.p.Jobs = append(o.p.Jobs, horizon.Job{ID: j.spec.ID, Kind: j.spec.Kind, GPUs: k, Slots: k, Align: 1, Steps: left,
-					Priority: h.worth(e, j.spec, now), Running: &horizon.Running{Offset: first, Elapsed: h.steps(e, now-j.since), Foreign: true}})
-				if e.mayInterrupt(j) && j.state != stopping {
-					h.interruptible(e, &o.p.Jobs[len(o.p.Jobs)-1], j, now)
-				}
+			first, k := slots[0], len(slots)
+			job := horizon.Job{ID: j.spec.ID, Kind: j.spec.Kind, GPUs: k, Slots: k, Align: 1, Steps: left,
+				Priority: h.worth(e, j.spec, now), Running: &horizon.Running{Offset: first, Elapsed: h.steps(e, now-j.since), Foreign: true}}
+			if slots[k-1]-first != k-1 || !h.alone(o, &job, held) {
+				closeSlots(&o.p, j.spec.ID, slots, min(left, o.p.Steps))
 				continue
 			}
-			closeSlots(&o.p, j.spec.ID, slots, min(left, o.p.Steps))
+			if e.mayInterrupt(j) && j.state != stopping {
+				h.interruptible(e, &job, j, now)
+			}
+			o.jobs, o.classes = append(o.jobs, n), append(o.classes, none)
+			o.p.Jobs = append(o.p.Jobs, job)
+		}
+	}
+}
+
+// heldSlots are all slots that anybody holds, or that are no GPUs: what a block that is rounded up may
+// not reach into.
+func (h *ahead) heldSlots(e *Engine) horizon.Set {
+	held := horizon.NewSet(h.row.slots)
+	if !e.pol.Horizon.PowerOfTwo {
+		return held // nothing is rounded up
+	}
+	for s, n := range h.row.node {
+		if n < 0 {
+			held.Add(s)
+		}
+	}
+	for p := range e.pools {
+		for _, n := range e.pools[p].running {
+			for _, s := range h.row.slotsOf(e.jobs[n].grants) {
+				held.Add(s)
+			}
+		}
+	}
+	for i := range e.claims {
+		for _, s := range h.row.slotsOf(e.claims[i].grants) {
+			held.Add(s)
+		}
+	}
+	return held
+}
+
+// alone tells whether the block of a running job, which the reading may round up, holds
+// nothing but GPUs that nobody else has.
+func (h *ahead) alone(o *outlook, j *horizon.Job, held horizon.Set) bool {
+	size, _ := o.p.Reading.Block(j)
+	for s := j.Running.Offset + j.Slots; s < j.Running.Offset+size; s++ {
+		if s >= h.row.slots || held.Has(s) || h.row.kind[s] != h.row.kind[j.Running.Offset] {
+			return false
+		}
+	}
+	for s := j.Running.Offset + j.Slots; s < j.Running.Offset+size; s++ {
+		held.Add(s)
+	}
+	return true
+}
+
+// closeDrained closes slots of nodes that take nothing new once those who are there have gone.
+func (h *ahead) closeDrained(e *Engine, o *outlook, slots []int, left int) {
+	for _, s := range slots {
+		if e.drained[h.row.node[s]] && left < o.p.Steps {
+			o.p.Closed = append(o.p.Closed, horizon.Window{Name: "out", First: s, Count: 1, From: left, To: o.p.Steps})
 		}
 	}
 }
@@ -144,7 +208,7 @@ func (h *ahead) closeRest(e *Engine, o *outlook, taken horizon.Set, now workload
 	closeSlots(&o.p, "out", shut, o.p.Steps)
 }
 
-// addWaiting adds the first waiting jobs in the policy's order, as many as a plan looks at.
+// addWaiting adds the first waiting jobs of each pool in the policy's order, as many as a plan looks at.
 func (h *ahead) addWaiting(e *Engine, d *decision, o *outlook, now workload.Time) {
 	heap := d.heap[:0]
 	for _, ci := range e.active {
@@ -159,14 +223,16 @@ func (h *ahead) addWaiting(e *Engine, d *decision, o *outlook, now workload.Time
 	for i := len(heap)/2 - 1; i >= 0; i-- {
 		e.sift(heap, i)
 	}
-	for looked := int32(0); len(heap) > 0 && looked < e.pol.Horizon.Queue; {
+	looked := make([]int32, len(e.pools)) // in each pool: those who wait for one keep nobody from another
+	for len(heap) > 0 {
 		ci := heap[0]
 		n := e.classes[ci].cur
-		if e.jobs[n].spec.Service == nil {
+		pool := h.block(e, &e.classes[ci]).pool
+		if looked[pool] < e.pol.Horizon.Queue && e.jobs[n].spec.Service == nil {
 			h.addJob(e, o, ci, n, now)
-			looked++
+			looked[pool]++
 		}
-		if e.moveOn(d, ci, n) {
+		if looked[pool] < e.pol.Horizon.Queue && e.moveOn(d, ci, n) {
 			e.sift(heap, 0)
 		} else {
 			heap = e.pop(heap)
@@ -227,10 +293,13 @@ func (h *ahead) unit() int64 {
 	return fine
 }
 
-// fit brings what jobs and applications are worth into the range of a plan, all by the same factor.
+// fit brings what jobs and applications are worth into the range of a plan, all by the same factor,
+// and what they are worth together into what a plan can add up.
 func (o *outlook) fit() {
-	const most = 1 << 20
-	top := int64(0)
+	most, top := int64(1<<20), int64(0)
+	for cells := int64(o.p.GPUs) * int64(o.p.Steps) * int64(1+len(o.p.Apps)); most > 1 && most*cells > 1<<48; {
+		most >>= 1
+	}
 	for i := range o.p.Jobs {
 		top = max(top, o.p.Jobs[i].Priority)
 	}

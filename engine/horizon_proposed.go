@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/workload"
@@ -25,6 +26,9 @@ func (e *Engine) planProposed(f *fact.Fact) error {
 		for k := range s.Place {
 			if n := s.Place[k].Node; n < 0 || int(n) >= len(e.layout.Spec.Nodes) || s.Place[k].Milli != 1000 {
 				return fmt.Errorf("plan that starts job %d on part of node %d, or on none: %w", s.Job, n, ErrUnknown)
+			}
+			if slices.ContainsFunc(s.Place[:k], func(g fact.Grant) bool { return g.Node == s.Place[k].Node }) {
+				return fmt.Errorf("plan that starts job %d on node %d twice: %w", s.Job, s.Place[k].Node, ErrUnknown)
 			}
 		}
 	}

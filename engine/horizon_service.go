@@ -20,7 +20,12 @@ type service struct {
 	told   bool
 	// swaps are the GPUs gained and lost of late, with their times.
 	swaps []swap
+	// victims were told to stop for it; those that still leave keep its GPUs for it.
+	victims []victimRun
 }
+
+// victimRun is a run that was told to stop.
+type victimRun struct{ job, attempt int32 }
 
 type swap struct {
 	at workload.Time
@@ -116,6 +121,29 @@ func (s *service) recent(now workload.Time, every workload.Span) int32 {
 	return n
 }
 
+// expiry is when the next of the recent swaps no longer counts, [workload.Never] where none does.
+func (s *service) expiry(now workload.Time, every workload.Span) workload.Time {
+	next := workload.Never
+	for _, x := range s.swaps {
+		if t := x.at + every; t > now {
+			next = min(next, t)
+		}
+	}
+	return next
+}
+
+// stopFor remembers that a run was told to stop for an application.
+func (s *service) stopFor(e *Engine, a *fact.Action) {
+	s.victims = slices.DeleteFunc(s.victims, func(v victimRun) bool { return !e.leaves(v) })
+	s.victims = append(s.victims, victimRun{a.Job, a.Attempt})
+}
+
+// leaves tells whether a run that was told to stop is still on its way out.
+func (e *Engine) leaves(v victimRun) bool {
+	j := &e.jobs[v.job]
+	return j.state == stopping && j.attempt == v.attempt
+}
+
 // changes counts the GPUs that are in one of two lists of whole-GPU grants only.
 func changes(a, b []fact.Grant) int32 {
 	n := int32(0)
@@ -151,26 +179,79 @@ func (h *ahead) addServices(e *Engine, o *outlook, taken horizon.Set, now worklo
 		if spec.Penalty > 0 {
 			a.Penalty = min(spec.Penalty, 1<<40) * h.unit()
 		}
-		// It lies in one pool: the one it is in, or the first that would do.
-		pool := c.shape.Pools[0]
+		// It lies in one pool.
+		pool := h.poolOf(e, s, now)
+		a.Types = 1 << pool
 		if j.state != waiting {
-			pool = j.pool
 			for _, g := range h.row.slotsOf(j.grants) {
 				a.Current = append(a.Current, g)
 				taken.Add(g)
 			}
 		}
-		if pool < 64 {
-			a.Types = 1 << pool
-		}
+		coming := h.coming(e, s, pool, h.needs(e, spec, s, now, 0)-len(a.Current), taken)
+		a.Current = append(a.Current, coming...)
 		h.curves(e, &a, spec, s, now)
 		a.SwapCap = o.p.GPUs
-		if spec.Swaps > 0 {
-			a.SwapCap = int(int64(spec.Swaps) * max(pol.Step/spec.SwapEvery, 1))
-			a.Used = int(s.recent(now, spec.SwapEvery))
+		if spec.Swaps > 0 && j.state != waiting { // a start is no swap
+			a.SwapCap = int(min(h.swapCap(e, spec), int64(o.p.GPUs)*2))
+			a.Used = max(0, a.SwapCap-max(0, int(spec.Swaps)-int(s.recent(now, spec.SwapEvery))-len(coming)))
 		}
 		o.p.Apps, o.services = append(o.p.Apps, a), append(o.services, n)
 	}
+}
+
+// swapCap is how many GPUs an application may change in a step to come.
+func (h *ahead) swapCap(e *Engine, spec *workload.Service) int64 {
+	return int64(spec.Swaps) * max(e.pol.Horizon.Step/spec.SwapEvery, 1)
+}
+
+// poolOf is the pool of an application: the one it is in; else the first with enough free for
+// what it needs now, the first that takes enough work, the first.
+func (h *ahead) poolOf(e *Engine, s *service, now workload.Time) int32 {
+	j := &e.jobs[s.job]
+	if j.state != waiting {
+		return j.pool
+	}
+	pools := e.classes[j.class].shape.Pools
+	if len(pools) == 1 {
+		return pools[0]
+	}
+	need := int64(h.needs(e, j.spec.Service, s, now, 0))
+	for _, p := range pools {
+		if e.frees[p].Whole() >= need {
+			return p
+		}
+	}
+	for _, p := range pools {
+		up := int64(0)
+		for i, n := range e.layout.Pools[p].Nodes {
+			if !e.frees[p].Shut(int32(i)) {
+				up += int64(e.layout.Spec.Nodes[n].GPUs)
+			}
+		}
+		if up >= need {
+			return p
+		}
+	}
+	return pools[0]
+}
+
+// coming are slots that jobs told to stop for an application still hold, as many as it
+// lacks: they are its own already, so that nobody else is stopped in the meantime.
+func (h *ahead) coming(e *Engine, s *service, pool int32, lack int, taken horizon.Set) []int {
+	var list []int
+	for _, v := range s.victims {
+		if !e.leaves(v) || e.jobs[v.job].pool != pool {
+			continue
+		}
+		for _, g := range h.row.slotsOf(e.jobs[v.job].grants) {
+			if len(list) < lack && !taken.Has(g) {
+				list = append(list, g)
+				taken.Add(g)
+			}
+		}
+	}
+	return list
 }
 
 // needs is what an application will need in step t of a plan made now: the most that is

@@ -45,7 +45,10 @@ func (e *Engine) protection(j *job) workload.Span {
 	}
 	safe := j.spec.Contract.MinRuntime
 	if starts > 0 {
-		safe = max(safe, e.pol.Horizon.Step) << min(starts, 20)
+		safe = max(safe, e.pol.Horizon.Step)
+	}
+	for ; starts > 0 && safe < forever>>1; starts-- {
+		safe *= 2
 	}
 	return safe
 }

@@ -24,13 +24,14 @@ type Outlook struct {
 // plans look at), real-time applications with what they hold and will need. Jobs count what
 // they count in the policy's own plans, in fine units and with their wait; asDeclared gives
 // them their plain priorities, for people. nil under a policy that does not plan the horizon.
-// It changes nothing.
+// It changes nothing but what time alone changes by then.
 func (e *Engine) Outlook(now workload.Time, asDeclared bool) *Outlook {
 	if e.ahead == nil {
 		return nil
 	}
 	d := &e.decision
-	d.reset(max(now, e.now), len(e.pools))
+	e.advance(now)
+	d.reset(e.now, len(e.pools))
 	e.ahead.plain = asDeclared
 	o := e.ahead.look(e, d, d.now)
 	e.ahead.plain = false

@@ -200,14 +200,14 @@ func TestPlannedMaintenance(t *testing.T) {
 
 // A service leaves a node before its maintenance, at the pace of its swap limit.
 func TestServiceLeavesBeforeMaintenance(t *testing.T) {
-	life := 6 * workload.Hour
+	life := 40 * workload.Hour
 	w := &workload.Workload{Name: "one", Jobs: []workload.Job{{ID: "s", Kind: workload.KindRealtime, Need: workload.Need{Tasks: 3, GPUs: 1}, Estimate: life,
 		Service: &workload.Service{Demand: workload.Curve{Step: workload.Hour, Values: []int32{3}}, Swaps: 2, SwapEvery: workload.Hour}}},
 		Actual: []workload.Actual{{Duration: life, Start: workload.Unknown, End: workload.Unknown}}}
 	spec := cluster.Uniform("two", 2, 4)
 	for i, node := range spec.Nodes {
-		if i == 1 { // where it begins: from the end of the row
-			spec.Outages = []cluster.Outage{{At: 4*workload.Hour + 30*workload.Minute, Node: node.Name, Change: "down", Planned: true}}
+		if i == 1 { // where it begins, from the end of the row, before any plan reaches that far
+			spec.Outages = []cluster.Outage{{At: 30*workload.Hour + 30*workload.Minute, Node: node.Name, Change: "down", Planned: true}}
 		}
 	}
 	watch := &swaps{t: t, work: w, has: map[int32][]cluster.Grant{}, at: map[int32][]workload.Time{}}
