@@ -180,6 +180,9 @@ func (r *run) stop(n int32, cause fact.Cause) error {
 	} else if s.waits = true; s.up { // a start that did not come true is part of the wait
 		s.queued = r.now
 	}
+	if j.Service != nil && r.now >= r.serviceEnd(n) { // it was to be taken down while it came up
+		r.events.push(event{at: r.now, kind: retire, subject: n})
+	}
 	r.fact = fact.Fact{Kind: fact.JobStopped, At: r.now, Job: n, Attempt: s.attempt, Node: -1, Cause: cause, Kept: s.kept, Lost: lost, Restart: restart}
 	return r.tell(&r.fact)
 }
