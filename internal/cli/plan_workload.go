@@ -94,7 +94,7 @@ func (f *planWorkload) problem(ctx context.Context, s *State, path string, power
 	if err != nil {
 		return nil, badInput(err, "a cluster with nodes, such as --cluster 16x8")
 	}
-	_, err = sim.Run(ctx, sim.Options{Workload: w, Cluster: c, Policy: pol, Until: at, Observers: []sim.Observer{now}})
+	_, err = sim.Run(ctx, sim.Options{Workload: w, Cluster: c, Policy: pol, Until: max(at, 1), Observers: []sim.Observer{now}}) // 0 would be no end
 	if err == nil {
 		err = now.err
 	}
@@ -124,7 +124,9 @@ func (f *planWorkload) problem(ctx context.Context, s *State, path string, power
 type follower struct {
 	engine *engine.Engine
 	at     workload.Time
-	err    error
+	// decided: what is told now follows from decisions of that time.
+	decided bool
+	err     error
 }
 
 func newFollower(c *cluster.Spec, p *policy.Policy, at workload.Time) (*follower, error) {
@@ -132,9 +134,9 @@ func newFollower(c *cluster.Spec, p *policy.Policy, at workload.Time) (*follower
 	return &follower{engine: e, at: at}, err
 }
 
-// Fact takes over what happened, but for the starts of this very time.
+// Fact takes over what happened.
 func (f *follower) Fact(x *fact.Fact) {
-	if f.err != nil || x.At == f.at && x.Kind == fact.JobStarted {
+	if f.err != nil || f.decided || x.At > f.at {
 		return
 	}
 	if err := f.engine.Apply(x); err != nil {
@@ -144,7 +146,7 @@ func (f *follower) Fact(x *fact.Fact) {
 
 // Action takes over what was decided before.
 func (f *follower) Action(a *fact.Action) {
-	if f.err != nil || a.At == f.at {
+	if f.decided = f.decided || a.At >= f.at; f.err != nil || f.decided {
 		return
 	}
 	if err := f.engine.Commit(a); err != nil {
