@@ -33,15 +33,16 @@ func known(t *testing.T) map[string]float64 {
 }
 
 // TestQuality: how far below the best plans known, in %, plans of fast mode are: on average, and
-// in one of ten.
+// in one of ten. With few decodes single seeds differ, so several are taken.
 func TestQuality(t *testing.T) {
 	best := known(t)
 	for _, tc := range []struct {
 		work      int
+		seeds     uint64
 		mean, p90 float64
 	}{
-		{work: 200, mean: 0.25, p90: 1.5},
-		{work: 20_000, mean: 0.05, p90: 0.3},
+		{work: 200, seeds: 8, mean: 0.25, p90: 1.5},
+		{work: 20_000, seeds: 1, mean: 0.05, p90: 0.3},
 	} {
 		if tc.work > 1000 && testing.Short() {
 			continue
@@ -49,22 +50,24 @@ func TestQuality(t *testing.T) {
 		var gaps []float64
 		sum := 0.0
 		for name, objective := range best {
-			r, err := horizon.Fast(load(t, name), horizon.Options{Work: tc.work, NoBound: true})
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
+			for seed := range tc.seeds {
+				r, err := horizon.Fast(load(t, name), horizon.Options{Work: tc.work, Seed: seed, NoBound: true})
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				if v := legal.Check(r.Plan); len(v) > 0 {
+					t.Errorf("%s: %v", name, v)
+				}
+				gap := 100 * (objective - r.Score.Objective) / objective
+				gaps, sum = append(gaps, gap), sum+gap
 			}
-			if v := legal.Check(r.Plan); len(v) > 0 {
-				t.Errorf("%s: %v", name, v)
-			}
-			gap := 100 * (objective - r.Score.Objective) / objective
-			gaps, sum = append(gaps, gap), sum+gap
 		}
 		slices.Sort(gaps)
 		mean, p90 := sum/float64(len(gaps)), gaps[len(gaps)*9/10]
 		if mean > tc.mean || p90 > tc.p90 {
 			t.Errorf("%d decodes: %.3f %% below the best known on average, p90 %.3f %%; the goals are %v and %v", tc.work, mean, p90, tc.mean, tc.p90)
 		}
-		t.Logf("%d decodes of %d scenarios: mean %.3f %%, p90 %.3f %%, worst %.3f %%", tc.work, len(gaps), mean, p90, gaps[len(gaps)-1])
+		t.Logf("%d decodes, %d plans: mean %.3f %%, p90 %.3f %%, worst %.3f %%", tc.work, len(gaps), mean, p90, gaps[len(gaps)-1])
 	}
 }
 

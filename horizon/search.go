@@ -213,6 +213,12 @@ func (in *instance) guesses() []genome {
 		func(a, b *job) int { return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(b.value, a.value)) },
 		func(a, b *job) int { return cmp.Compare(b.value, a.value) },
 		func(a, b *job) int { return cmp.Compare(in.gain(b), in.gain(a)) },
+		func(a, b *job) int {
+			return cmp.Or(cmp.Compare(b.value*int64(a.gpus), a.value*int64(b.gpus)), cmp.Compare(a.steps, b.steps))
+		},
+		func(a, b *job) int {
+			return cmp.Or(cmp.Compare(b.value*int64(a.gpus), a.value*int64(b.gpus)), cmp.Compare(b.steps, a.steps))
+		},
 	}
 	likes, pushes := []uint8{longest, topmost, tightest}, []uint8{yield, shove, shed}
 	if len(in.apps) == 0 {

@@ -26,7 +26,7 @@ import (
 
 type options struct {
 	scenarios, curves, batch, out, from, part string
-	budget                              time.Duration
+	budget                                    time.Duration
 }
 
 // study is all figures.
