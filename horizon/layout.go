@@ -160,12 +160,17 @@ func (d *decoder) grow(h *holding, a *app, t int, like uint8) {
 	if d.in.p.Reading.CountSwaps {
 		return
 	}
-	for h.budget > 0 && d.late(h, a, t) {
-		// Take one first where the maximum allows it, so that the demand stays met.
-		if h.n < a.max[t] && d.takeSome(h, a, t, like, 1) > 0 && h.budget == 0 {
+	for h.budget > 0 {
+		late, replace := d.late(h, a, t)
+		if !late {
 			return
 		}
-		if h.n <= a.demand[t] {
+		// Take one first where the maximum allows it, so that the demand stays met; else, since
+		// it must go, hold less for a while.
+		if replace && h.n < a.max[t] && d.takeSome(h, a, t, like, 1) > 0 && h.budget == 0 {
+			return
+		}
+		if h.n <= a.min[t] {
 			return
 		}
 		g := d.soonest(h.held, t, like)
@@ -208,10 +213,11 @@ func last(s Set, like uint8) int {
 }
 
 // late tells whether swapping must begin in step t: by some step u more of held will be
-// taken, and have to be replaced, than the swaps of the steps after t allow.
-func (d *decoder) late(h *holding, a *app, t int) bool {
+// taken, and have to be replaced as far as there are slots then, than the swaps of the
+// steps after t allow. replace tells whether there is anything to replace them with.
+func (d *decoder) late(h *holding, a *app, t int) (must, replace bool) {
 	if d.stays(h.held, t) {
-		return false
+		return false, false
 	}
 	in := d.in
 	swaps := 0
@@ -223,18 +229,22 @@ func (d *decoder) late(h *holding, a *app, t int) bool {
 	copy(d.alive, h.held)
 	for u := t + 1; u < reach; u++ {
 		swaps += a.cap
-		keep := 0
+		keep, room := 0, 0
 		row := in.row(d.left, u)
-		for i := range d.alive {
-			d.alive[i] &= row[i]
+		for i, open := range row {
+			if a.may != nil {
+				open &= a.may[i]
+			}
+			d.alive[i] &= open
 			keep += bits.OnesCount64(d.alive[i])
+			room += bits.OnesCount64(open)
 		}
-		lost := h.n - keep
-		if lost+max(0, a.target[u]-keep) > swaps {
-			return lost > 0
+		lost, gained := h.n-keep, min(max(0, a.target[u]-keep), room-keep)
+		if lost+gained > swaps {
+			return lost > 0, gained > 0
 		}
 	}
-	return false
+	return false, false
 }
 
 // takenFirst leaves in alive the held slots that open takes first.

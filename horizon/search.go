@@ -231,8 +231,11 @@ func (in *instance) guesses() []genome {
 		orders = append(orders, order)
 	}
 	var list []genome
-	for _, like := range likes {
-		for _, order := range orders {
+	for l, like := range likes {
+		for k, order := range orders {
+			if l > 0 && k != 0 && k != 2*l {
+				continue
+			}
 			for _, push := range pushes {
 				g := in.newGenome()
 				copy(g.order, order)
