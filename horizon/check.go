@@ -16,6 +16,8 @@ func (p *Problem) Check() error {
 		return fmt.Errorf("decay: %v; a step is worth more than 0 and at most 1 of the one before", p.Decay)
 	case p.StepLength < 0:
 		return fmt.Errorf("step length: %d ms is negative", p.StepLength)
+	case p.StartMinute < 0 || p.StartMinute > 59:
+		return fmt.Errorf("start minute: %d; it is a minute of the hour, 0 to 59", p.StartMinute)
 	case p.StartHour < 0 || p.StartHour > 23:
 		return fmt.Errorf("start hour: %d; it is an hour of the day, 0 to 23", p.StartHour)
 	case len(p.Types) > 0 && len(p.Types) != p.GPUs:

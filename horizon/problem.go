@@ -13,8 +13,9 @@ type Problem struct {
 	// Steps of the horizon, each StepLength long.
 	Steps      int
 	StepLength workload.Span
-	// StartHour is the hour of the day of step 0; only pictures read it.
-	StartHour int
+	// StartHour and StartMinute are the time of day at which step 0 begins; only pictures
+	// read them.
+	StartHour, StartMinute int
 	// Decay is what a step is worth of the one before it, in (0, 1].
 	Decay float64
 	Jobs  []Job

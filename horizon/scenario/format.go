@@ -9,20 +9,21 @@ import (
 // file is the JSON form of a problem: one object, lists in arrival order. How the rules are
 // read is not part of it.
 type file struct {
-	Name      string   `json:"name,omitempty"`
-	Family    string   `json:"family,omitempty"` // these three are for people
-	Notes     string   `json:"notes,omitempty"`
-	Seed      int64    `json:"seed,omitempty"`
-	GPUs      int      `json:"gpus"`
-	Steps     int      `json:"steps"`
-	StepHours *float64 `json:"step_hours,omitempty"` // 1 if absent
-	StartHour int      `json:"start_hour,omitempty"`
-	Decay     *float64 `json:"decay,omitempty"` // 1 if absent
-	Types     []int    `json:"types,omitempty"`
-	Nodes     []node   `json:"nodes,omitempty"`
-	Closed    []window `json:"closed,omitempty"`
-	Jobs      []job    `json:"jobs,omitempty"`
-	RT        []app    `json:"rt,omitempty"`
+	Name        string   `json:"name,omitempty"`
+	Family      string   `json:"family,omitempty"` // these three are for people
+	Notes       string   `json:"notes,omitempty"`
+	Seed        int64    `json:"seed,omitempty"`
+	GPUs        int      `json:"gpus"`
+	Steps       int      `json:"steps"`
+	StepHours   *float64 `json:"step_hours,omitempty"` // 1 if absent
+	StartHour   int      `json:"start_hour,omitempty"`
+	StartMinute int      `json:"start_minute,omitempty"`
+	Decay       *float64 `json:"decay,omitempty"` // 1 if absent
+	Types       []int    `json:"types,omitempty"`
+	Nodes       []node   `json:"nodes,omitempty"`
+	Closed      []window `json:"closed,omitempty"`
+	Jobs        []job    `json:"jobs,omitempty"`
+	RT          []app    `json:"rt,omitempty"`
 }
 
 type node struct {

@@ -36,7 +36,7 @@ func Read(r io.Reader) (*horizon.Problem, error) {
 }
 
 func (f *file) problem() (*horizon.Problem, error) {
-	p := &horizon.Problem{Name: f.Name, GPUs: f.GPUs, Steps: f.Steps, StepLength: workload.Hour, StartHour: f.StartHour, Decay: 1, Types: f.Types}
+	p := &horizon.Problem{Name: f.Name, GPUs: f.GPUs, Steps: f.Steps, StepLength: workload.Hour, StartHour: f.StartHour, StartMinute: f.StartMinute, Decay: 1, Types: f.Types}
 	if f.StepHours != nil {
 		ms := math.Round(*f.StepHours * float64(workload.Hour))
 		if !(ms >= 1 && ms <= float64(7*workload.Day)) {

@@ -110,7 +110,7 @@ func TestErrors(t *testing.T) {
 			`line 3: unknown key "gpu"; want one of id, kind, gpus, slots, align, steps, priority, release, running, deadline, late, min_steps, restart, types`},
 		{"{\"rt\": [\n {\"gpus\": 1}]\n}", `line 2: unknown key "gpus"; want one of id, min, demand, max, swap_cap, used, penalty, current, types`},
 		{"{\"jobs\": [{\"running\":\n {\"ofset\": 1}}]\n}", `line 2: unknown key "ofset"; want one of offset, elapsed, foreign`},
-		{"{\n \"reading\": {}}", `line 2: unknown key "reading"; want one of name, family, notes, seed, gpus, steps, step_hours, start_hour, decay, types, nodes, closed, jobs, rt`},
+		{"{\n \"reading\": {}}", `line 2: unknown key "reading"; want one of name, family, notes, seed, gpus, steps, step_hours, start_hour, start_minute, decay, types, nodes, closed, jobs, rt`},
 		{"{\"gpus\": 1, \"steps\": 1}\n{}", `line 2: something follows the scenario; a file holds one object`},
 		{`{"gpus": 1, "steps": 1, "step_hours": 0}`, `step_hours: 0; a step lasts longer than nothing and up to a week, 168`},
 		{`{"gpus": 1, "steps": 1, "step_hours": 169}`, `step_hours: 169; a step lasts longer than nothing and up to a week, 168`},

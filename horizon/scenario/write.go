@@ -18,7 +18,7 @@ func Write(w io.Writer, p *horizon.Problem) error {
 		return fmt.Errorf("step length: %d ms; a scenario says how long a step is", p.StepLength)
 	}
 	hours := float64(p.StepLength) / float64(workload.Hour)
-	head, err := json.Marshal(file{Name: p.Name, GPUs: p.GPUs, Steps: p.Steps, StepHours: &hours, StartHour: p.StartHour, Decay: &p.Decay, Types: p.Types})
+	head, err := json.Marshal(file{Name: p.Name, GPUs: p.GPUs, Steps: p.Steps, StepHours: &hours, StartHour: p.StartHour, StartMinute: p.StartMinute, Decay: &p.Decay, Types: p.Types})
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func (f *planFlags) run(ctx context.Context, s *State, path string, given func(s
 		return err
 	}
 	defer out.abort()
-	r := &report.PlanReport{Version: s.Build.name(), Command: "escala " + quoteArgs(s.Args), Source: path, Problem: q, Exempt: f.workload.exempt}
+	r := &report.PlanReport{Version: s.Build.name(), Command: "escala " + quoteArgs(s.Args), Source: path, Problem: q, Exempt: f.workload.exempt, At: f.workload.moment}
 	first, err := f.plan(ctx, s, q)
 	if err != nil {
 		return f.blame(path, q, err)

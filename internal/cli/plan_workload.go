@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +23,8 @@ type planWorkload struct {
 	at      string
 	step    workload.Span
 	steps   int
+	// moment is the time that the plan begins at.
+	moment *workload.Time
 	// exempt are the running jobs of the problem that break its rules.
 	exempt []string
 }
@@ -108,15 +111,27 @@ func (f *planWorkload) problem(ctx context.Context, s *State, path string, power
 	q := o.Problem
 	f.exempt = o.Exempt
 	q.Name = w.Name
-	if epoch := w.Epoch; epoch != workload.Unknown {
-		q.StartHour = int(((epoch+at)%workload.Day + workload.Day) % workload.Day / workload.Hour)
-	} else {
-		q.StartHour = int(at % workload.Day / workload.Hour)
-	}
+	f.moment = &at
+	q.StartHour, q.StartMinute = f.timeOfDay(w, at)
 	if len(q.Jobs) == 0 && len(q.Apps) == 0 {
 		return nil, badUsage("--at, with a time at which something waits or runs", "%s: at %s nothing waits and nothing runs", path, momentText(at, w))
 	}
 	return q, nil
+}
+
+// timeOfDay is that of a moment of the workload: by its calendar, in the zone of the options,
+// or since its zero where it has none.
+func (f *planWorkload) timeOfDay(w *workload.Workload, at workload.Time) (hour, minute int) {
+	if w.Epoch != workload.Unknown {
+		zone := time.UTC
+		if o, err := f.read.options(); err == nil && o.Location != nil {
+			zone = o.Location
+		}
+		t := time.UnixMilli(w.Epoch + at).In(zone)
+		return t.Hour(), t.Minute()
+	}
+	m := (at%workload.Day + workload.Day) % workload.Day / workload.Minute
+	return int(m / 60), int(m % 60)
 }
 
 // follower keeps an engine in the state that a simulation has at a time, before anything

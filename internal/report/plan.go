@@ -7,6 +7,7 @@ import (
 	"github.com/escala-sched/escala/horizon"
 	"github.com/escala-sched/escala/horizon/legal"
 	"github.com/escala-sched/escala/horizon/view"
+	"github.com/escala-sched/escala/workload"
 )
 
 // PlanReport is a horizon with its plan, and maybe one to compare it with.
@@ -15,6 +16,8 @@ type PlanReport struct {
 	// Source is the file that the problem was read from.
 	Source  string
 	Problem *horizon.Problem
+	// At is the moment of the workload's clock that the plan begins at, nil for a scenario.
+	At *workload.Time
 	// Exempt names running jobs that are pinned though they lie where no rule would put them.
 	Exempt []string
 	// Plans holds the plan, and behind it the one that it is compared with, if any.

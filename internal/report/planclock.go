@@ -15,7 +15,7 @@ type planClock struct{ q *horizon.Problem }
 // minutes is the time of day at which a step begins, in minutes since the midnight
 // before the horizon, rounded down.
 func (c planClock) minutes(step int) int64 {
-	return int64(c.q.StartHour)*60 + int64(step)*c.q.StepLength/workload.Minute
+	return int64(c.q.StartHour)*60 + int64(c.q.StartMinute) + int64(step)*c.q.StepLength/workload.Minute
 }
 
 // at writes the time at which a step begins: 09:00, or 09:00 +1 for the day after. A
@@ -39,7 +39,7 @@ func (c planClock) hour(step int) string {
 		return two(int64(step))
 	}
 	m := c.minutes(step)
-	if m%60 != 0 && (step == 0 || c.minutes(step-1)/60 == m/60) {
+	if m%60 != 0 && step > 0 && c.minutes(step-1)/60 == m/60 {
 		return ""
 	}
 	return two(m / 60 % 24)

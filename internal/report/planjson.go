@@ -25,6 +25,15 @@ func WritePlanJSON(w io.Writer, r *PlanReport) error {
 	j.value("steps", q.Steps)
 	j.value("stepSeconds", float64(q.StepLength)/float64(workload.Second))
 	j.value("startHour", q.StartHour)
+	j.value("startMinute", q.StartMinute)
+	if r.At != nil {
+		j.value("at", float64(*r.At)/float64(workload.Second))
+	}
+	nodes := []nodeJSON{}
+	for _, n := range q.Nodes {
+		nodes = append(nodes, nodeJSON(n))
+	}
+	list(j, "nodes", nodes)
 	j.value("decay", q.Decay)
 	j.value("reading", readingJSON{Blocks: blocksWord(q.Reading), Ends: wordOf(q.Reading.Complete, "complete", "overrun"), Swaps: wordOf(q.Reading.CountSwaps, "count", "identities")})
 	closed := []windowJSON{}
@@ -135,6 +144,13 @@ func blocksWord(r horizon.Reading) string {
 		return "unaligned"
 	}
 	return "aligned"
+}
+
+// nodeJSON is a machine: GPUs First to First + Count - 1 of the row.
+type nodeJSON struct {
+	Name  string `json:"name"`
+	First int    `json:"first"`
+	Count int    `json:"count"`
 }
 
 type windowJSON struct {

@@ -20,7 +20,7 @@ func placements(p *Planned) []placement {
 	q := p.Plan.Problem
 	c := planClock{q}
 	out := make([]placement, len(q.Jobs))
-	parts := make([]int, len(q.Jobs))
+	parts, done := make([]int, len(q.Jobs)), make([]int, len(q.Jobs))
 	for _, s := range byStart(p.Plan) {
 		x := &out[s.Job]
 		if parts[s.Job]++; parts[s.Job] == 1 {
@@ -32,6 +32,10 @@ func placements(p *Planned) []placement {
 			x.where += ", " + where(q, s.Offset, s.Size)
 		}
 		x.end = c.at(s.End())
+		done[s.Job] += s.Steps - s.Restart
+		if left := q.Jobs[s.Job].Steps - done[s.Job]; left > 0 && s.End() < q.Steps {
+			x.end += fmt.Sprintf(" (%d left)", left)
+		}
 		x.late = q.Jobs[s.Job].Deadline > 0 && s.End() > q.Jobs[s.Job].Deadline
 	}
 	return out
