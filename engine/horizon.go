@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
@@ -230,8 +231,9 @@ func (h *ahead) start(e *Engine, d *decision, ci, n int32, st *horizon.Stretch) 
 	from := len(d.arena)
 	arena, ok := e.placer.OnBlock(e.frees[pool], b.shape, b.shape.PoolIndex(pool), nodes, gpus, d.arena)
 	d.arena = arena
-	if !ok {
-		e.tryStart(d, ci, n)
+	if !ok || h.hit(e, d.arena[from:], d.now, e.durationIn(&e.jobs[n], pool, b.tasks)) {
+		d.arena = d.arena[:from]
+		h.anywhere(e, d, ci, n)
 		return
 	}
 	whole := c.shape
@@ -283,27 +285,54 @@ func (h *ahead) take(e *Engine, d *decision, n int32, want horizon.Set) {
 	}
 	gained, all := horizon.NewSet(h.row.slots), horizon.NewSet(h.row.slots)
 	for _, s := range want.Slots() {
-		if has.Has(s) {
+		switch {
+		case has.Has(s):
 			all.Add(s)
-			continue
-		}
-		if f := e.frees[pool]; f.Mask(e.layout.Local[h.row.node[s]])>>h.row.gpu[s]&1 == 1 {
+		case h.isFree(e, s):
 			gained.Add(s)
-			all.Add(s)
 		}
-	}
-	if gained.Len() == 0 {
-		return
 	}
 	from := len(d.arena)
 	d.arena = h.grantsOf(gained, &j.spec.Need, d.arena)
 	if f := e.frees[pool]; !available(f, e.layout, d.arena[from:]) {
-		d.arena = d.arena[:from]
+		gained = h.withCores(e, j, pool, gained)
+		d.arena = h.grantsOf(gained, &j.spec.Need, d.arena[:from])
+	}
+	if gained.Len() == 0 {
 		return
+	}
+	for _, s := range gained.Slots() {
+		all.Add(s)
 	}
 	d.undo = append(d.undo, undo{pool: pool, from: from, to: len(d.arena)})
 	e.frees[pool].Take(d.arena[from:])
 	h.resize(e, d, n, all)
+}
+
+// isFree tells whether the GPU of a slot is wholly free.
+func (h *ahead) isFree(e *Engine, s int) bool {
+	n := h.row.node[s]
+	return n >= 0 && e.frees[e.layout.PoolOf[n]].Mask(e.layout.Local[n])>>h.row.gpu[s]&1 == 1
+}
+
+// withCores are as many free slots of a pool as an application was to gain, or fewer, on nodes that
+// have cores and memory for them: those that it was to gain first.
+func (h *ahead) withCores(e *Engine, j *job, pool int32, gained horizon.Set) horizon.Set {
+	slots, most := gained.Slots(), gained.Len()
+	for s := range h.row.slots {
+		if h.isFree(e, s) && h.row.kind[s] == int(pool) && !gained.Has(s) {
+			slots = append(slots, s)
+		}
+	}
+	got := horizon.NewSet(h.row.slots)
+	for _, s := range slots {
+		more := slices.Clone(got)
+		more.Add(s)
+		if got.Len() < most && available(e.frees[pool], e.layout, h.grantsOf(more, &j.spec.Need, nil)) {
+			got = more
+		}
+	}
+	return got
 }
 
 // resize writes the action: a start where the application does not run yet.
@@ -344,7 +373,7 @@ func (h *ahead) rest(e *Engine, d *decision) {
 	for len(heap) > 0 {
 		ci := heap[0]
 		n := e.classes[ci].cur
-		if (e.jobs[n].spec.Service != nil || e.tryStart(d, ci, n) == started) && e.moveOn(d, ci, n) {
+		if (e.jobs[n].spec.Service != nil || h.anywhere(e, d, ci, n) == started) && e.moveOn(d, ci, n) {
 			e.sift(heap, 0)
 		} else {
 			heap = e.pop(heap)

@@ -45,12 +45,18 @@ func (h *ahead) closeMaintenance(e *Engine, p *horizon.Problem, now workload.Tim
 			continue
 		}
 		w := horizon.Window{Name: "maintenance of " + e.layout.Spec.Nodes[m.node].Name, First: int(h.row.first[m.node]), Count: int(e.layout.Spec.Nodes[m.node].GPUs),
-			From: int(max(m.from-1-now, 0) / p.StepLength), To: p.Steps} // what ends at that very instant is hit (SEMANTICS 3)
+			From: int(max(m.from-now, 0) / p.StepLength), To: p.Steps}
 		if m.to < end {
 			w.To = int((m.to - now + p.StepLength - 1) / p.StepLength)
 		}
 		p.Closed = append(p.Closed, w)
 	}
+}
+
+// maintains tells whether a plan made now knows of any maintenance.
+func (h *ahead) maintains(e *Engine, now workload.Time) bool {
+	end := now + int64(e.pol.Horizon.Steps)*e.pol.Horizon.Step
+	return slices.ContainsFunc(h.planned, func(m maintenance) bool { return m.to > now && m.from <= end })
 }
 
 // cameUp ends the maintenance of a node that is up again before its planned time, or without one.
@@ -70,4 +76,53 @@ func (h *ahead) backByPlan(n int32, p *horizon.Problem, now workload.Time) int {
 		return p.Steps
 	}
 	return int(min((h.planned[i].to-now+p.StepLength-1)/p.StepLength, int64(p.Steps)))
+}
+
+// hit tells whether a run of span d on these grants would be hit by maintenance that a plan
+// made now reaches. A plan keeps off that by whole steps, but what ends at the very instant is hit
+// (SEMANTICS 3), and so may be what comes up late.
+func (h *ahead) hit(e *Engine, gs []cluster.Grant, now workload.Time, d workload.Span) bool {
+	end := min(now+e.defaults.StartLatency+d, now+int64(e.pol.Horizon.Steps)*e.pol.Horizon.Step)
+	return slices.ContainsFunc(h.planned, func(m maintenance) bool {
+		return m.to > now && m.from <= end && slices.ContainsFunc(gs, func(g cluster.Grant) bool { return g.Node == m.node })
+	})
+}
+
+// anywhere starts a job wherever it fits, but for nodes that will be down before it is done.
+func (h *ahead) anywhere(e *Engine, d *decision, ci, n int32) verdict {
+	kept := h.keepOff(e, d.now, h.longest(e, ci, n))
+	v := e.tryStart(d, ci, n)
+	h.letOn(e, kept)
+	return v
+}
+
+// longest is how long a job may run, on whichever of its pools and with as few tasks as it takes.
+func (h *ahead) longest(e *Engine, ci, n int32) workload.Span {
+	j, d := &e.jobs[n], workload.Span(0)
+	for _, p := range e.classes[ci].shape.Pools {
+		d = max(d, e.durationIn(j, p, j.spec.Need.MinTasks))
+	}
+	return d
+}
+
+// keepOff makes nodes take nothing that are known to be down before a job that starts now is
+// done, and returns them; letOn takes that back.
+func (h *ahead) keepOff(e *Engine, now workload.Time, d workload.Span) []int32 {
+	var nodes []int32
+	for _, m := range h.planned {
+		if m.to <= now || m.from > now+e.defaults.StartLatency+d {
+			continue
+		}
+		if f := e.frees[e.layout.PoolOf[m.node]]; !f.Shut(e.layout.Local[m.node]) {
+			f.SetShut(m.node, true)
+			nodes = append(nodes, m.node)
+		}
+	}
+	return nodes
+}
+
+func (h *ahead) letOn(e *Engine, nodes []int32) {
+	for _, n := range nodes {
+		e.frees[e.layout.PoolOf[n]].SetShut(n, false)
+	}
 }

@@ -255,7 +255,7 @@ func (h *ahead) addJob(e *Engine, o *outlook, ci, n int32, now workload.Time) {
 			job.Late = 0 // it is late already: that changes nothing any more
 		}
 	}
-	if e.mayInterrupt(j) {
+	if e.mayInterrupt(j) && !h.maintains(e, now) { // it is stopped for others, not for maintenance
 		h.interruptible(e, &job, j, now)
 	}
 	o.jobs, o.classes = append(o.jobs, n), append(o.classes, ci)

@@ -150,8 +150,10 @@ func (h *ahead) elsewhere(e *Engine, d *decision, o *outlook, plan *horizon.Plan
 // startElsewhere starts a job where the placer puts it, unless the plan wants that before it is done.
 func (h *ahead) startElsewhere(e *Engine, d *decision, ci, n int32, s *place.Shape, tasks int32) bool {
 	from := len(d.arena)
+	kept := h.keepOff(e, d.now, h.longest(e, ci, n))
 	arena, pool, ok := e.placer.Place(e.frees, s, d.arena)
 	d.arena = arena
+	h.letOn(e, kept)
 	if !ok {
 		return false
 	}

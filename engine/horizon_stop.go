@@ -86,14 +86,16 @@ func (h *ahead) makeRoom(e *Engine, d *decision, ci, n int32, st *horizon.Stretc
 	b := h.block(e, c)
 	nodes, gpus := h.row.split(e.layout, st.Offset, st.Size)
 	pool := e.layout.PoolOf[h.row.node[h.firstReal(st.Offset)]]
-	t := e.scratchOf(pool)
+	t, grace := e.scratchOf(pool), workload.Span(0)
 	t.CopyFrom(e.frees[pool])
 	for _, v := range victims {
 		t.Give(e.jobs[v].grants)
+		grace = max(grace, e.contract(&e.jobs[v]).Grace)
 	}
 	from := len(d.arena)
 	arena, ok := e.placer.OnBlock(t, b.shape, b.shape.PoolIndex(pool), nodes, gpus, d.arena)
-	if d.arena = arena; !ok {
+	if d.arena = arena; !ok || h.hit(e, d.arena[from:], d.now, grace+e.durationIn(&e.jobs[n], pool, b.tasks)) {
+		d.arena = d.arena[:from]
 		return false
 	}
 	hold := fact.Action{Do: fact.Hold, Job: n, Attempt: e.jobs[n].attempt + 1, For: none, Tasks: b.tasks, Count: devices(b.shape.Milli), Milli: b.shape.Milli,

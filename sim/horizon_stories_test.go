@@ -195,3 +195,18 @@ func TestRestStartsInOrder(t *testing.T) {
 		w.starts(i, want)
 	}
 }
+
+// An application whose GPUs have no cores left takes others.
+func TestServiceWithCores(t *testing.T) {
+	spec := cluster.Uniform("two", 2, 4)
+	for i := range spec.Nodes {
+		spec.Nodes[i].CPU = 16_000
+	}
+	w := newHours(t, spec)
+	w.job("cores", 0, 0, 50*hour).Need = workload.Need{Tasks: 1, CPU: 16_000, Nodes: "n2"}
+	w.serve("app", hour, 10*hour, hour, 2, 3)
+	w.work.Jobs[1].Need.CPU = 4_000
+	w.run()
+	w.has(1, hour, 3) // most of what the hour to come needs
+	w.has(1, 2*hour+1, 3)
+}

@@ -143,7 +143,7 @@ func TestSwapLimit(t *testing.T) {
 		w := &workload.Workload{Name: "services"}
 		life := workload.Span(60) * 60_000
 		for i := range rapid.IntRange(1, 3).Draw(rt, "services") {
-			s := &workload.Service{Swaps: int32(rapid.IntRange(1, 3).Draw(rt, "swaps")), SwapEvery: 60_000,
+			s := &workload.Service{Swaps: int32(rapid.IntRange(1, 3).Draw(rt, "swaps")), SwapEvery: rapid.SampledFrom([]workload.Span{20_000, 60_000, 300_000}).Draw(rt, "every"),
 				Demand: workload.Curve{Step: 60_000, Values: rapid.SliceOfN(rapid.Int32Range(0, 4), 2, 30).Draw(rt, "demand"), Repeat: true}}
 			s.Demand.Values[0] = max(1, s.Demand.Values[0])
 			w.Jobs = append(w.Jobs, workload.Job{ID: string(rune('a' + i)), Kind: workload.KindRealtime, Estimate: life, Service: s,
@@ -196,6 +196,38 @@ func TestPlannedMaintenance(t *testing.T) {
 			t.Errorf("%s: %d runs are lost to the maintenance, want %d", c.policy, n, c.failures)
 		}
 	}
+}
+
+// Where estimates hold, no job is hit by maintenance that a plan reaches: neither those that are
+// planned, nor those that start on what is left.
+func TestPlannedMaintenanceHitsNobody(t *testing.T) {
+	long := *shipped(t, "horizon").Horizon
+	long.Step, long.Steps = 1000, 400
+	rapid.Check(t, func(rt *rapid.T) {
+		x := drawWorld(rt, true)
+		if x.spec.Count > 0 {
+			return
+		}
+		x.assume = sim.Assumptions{Grace: x.assume.Grace}
+		for i := range x.work.Jobs {
+			x.work.Jobs[i].Contract.CheckpointInterval = 0
+			if x.work.Jobs[i].Service == nil {
+				x.work.Jobs[i].Estimate = max(x.work.Actual[i].Duration, 1)
+			}
+		}
+		for i := range x.spec.Outages {
+			x.spec.Outages[i].Planned = true
+		}
+		own, h := *shipped(t, "horizon"), long
+		h.PowerOfTwo, h.Interrupt = rapid.Bool().Draw(rt, "power of two"), rapid.Bool().Draw(rt, "interrupt")
+		own.Horizon = &h
+		res, ok := x.run(rt, &own)
+		for i := range x.work.Jobs {
+			if ok && x.work.Jobs[i].Service == nil && res.Jobs[i].NodeFailures > 0 {
+				rt.Errorf("%s (%s) is hit by maintenance", x.work.Jobs[i].ID, &x.work.Jobs[i].Need)
+			}
+		}
+	})
 }
 
 // A service leaves a node before its maintenance, at the pace of its swap limit.
