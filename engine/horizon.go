@@ -104,7 +104,9 @@ func (h *ahead) worthwhile(e *Engine, now workload.Time) bool {
 		j := &e.jobs[s.job]
 		switch j.state {
 		case waiting:
-			return true
+			if h.needs(e, j.spec.Service, s, now, 0) > 0 {
+				return true
+			}
 		case starting, running:
 			if int(j.milli/1000) != h.needs(e, j.spec.Service, s, now, 0) || h.mustBegin(e, j, s, now) {
 				return true

@@ -92,7 +92,8 @@ func (h *ahead) room(e *Engine, o *outlook) (room []*cluster.Free, price []int64
 }
 
 // mustBegin tells whether an application that has what it needs now has to change all the same: it
-// lies on a node that will be down, or what it needs later is more than its swaps allow from then on.
+// lies on a node that will be down, or what it needs or may have later is more than its swaps from
+// then on away.
 func (h *ahead) mustBegin(e *Engine, j *job, s *service, now workload.Time) bool {
 	pol := e.pol.Horizon
 	for _, m := range h.planned {
@@ -109,7 +110,11 @@ func (h *ahead) mustBegin(e *Engine, j *job, s *service, now workload.Time) bool
 		if reach += h.swapCap(e, spec); reach >= int64(h.row.slots) {
 			return false
 		}
-		if n := int64(h.needs(e, spec, s, now, t)); n > has+reach {
+		n := int64(h.needs(e, spec, s, now, t))
+		if n > has+reach {
+			return true
+		}
+		if from := now + int64(t)*pol.Step; len(spec.Max.Values) > 0 && max(int64(spec.Max.Max(from, from+pol.Step)), n) < has-reach {
 			return true
 		}
 	}

@@ -210,3 +210,15 @@ func TestServiceWithCores(t *testing.T) {
 	w.has(1, hour, 3) // most of what the hour to come needs
 	w.has(1, 2*hour+1, 3)
 }
+
+// An application that will have to hold fewer begins in time as well: its maximum is a rule,
+// what it wants is not.
+func TestServiceKeepsItsMaximum(t *testing.T) {
+	w := newHours(t, cluster.Uniform("one", 1, 8))
+	s := w.serve("app", 0, 8*hour, hour, 6, 6, 6, 6, 3)
+	s.Swaps, s.SwapEvery = 1, hour
+	s.Max = workload.Curve{Step: hour, Values: []int32{6, 6, 6, 6, 3}}
+	w.run()
+	w.has(0, 0, 6)
+	w.has(0, 4*hour, 3)
+}
