@@ -7,7 +7,9 @@ application holding its peak, against the best plans known, and against its own 
 
     $ go run -tags highs ./studies/horizon --scenarios DIR --curves DIR --batch philly.csv.gz
 
-The figures are in [horizon.json](horizon.json); ` + "`--from docs/studies/horizon.json`" + ` writes this page from them.
+The scenarios were made for this study and are not part of the repository; the curves are those of
+[ServeGen](https://github.com/alibaba/ServeGen) (Apache-2.0; requests per second of all clients, in windows of ten minutes), the jobs those of
+[Philly](https://github.com/msr-fiddle/philly-traces) (CC-BY-4.0). The figures are in [horizon.json](horizon.json); ` + "`--from docs/studies/horizon.json`" + ` writes this page from them.
 Fast mode and the week give the same figures on every machine. Full mode has a budget of time.
 
 `
@@ -22,7 +24,7 @@ penalty for demand that is not met. Every plan was checked by the independent ch
 
 `
 
-const sevenText = `Utilisation in % / value. FIFO is the baseline of the publication: strict (nobody starts before the one
+const sevenText = `Utilisation in % / value (without the penalty for demand that is not met; the bound is one of the objective, which has it). FIFO is the baseline of the publication: strict (nobody starts before the one
 ahead), skip (what fits starts), grid (each job in turn gets the first free place in time).
 
 `
@@ -61,6 +63,8 @@ the true one, or one with errors of 10 or 30 % (standard deviation; neighbouring
 
 const weekAfter = `Reading it: *served occupancy* counts batch work and the real-time GPUs that met a demand, so that GPUs reserved for a
 peak that is not there count as what they are. *Demand not met* is by GPU-time; *hours short* have any lack at all.
-Jobs have no priorities in this trace, so value is GPU-hours of batch work.
+Jobs have no priorities in this trace, so value is GPU-hours of batch work. What ` + "`horizon`" + ` plans for is the value of GPU time, and that is where it is
+best; it does not plan for short waits. With wrong run times ` + "`conservative`" + ` lets most jobs wait the least, since it fills the holes that early ends
+leave with short jobs, and pays for it with 11 points of served occupancy.
 
 `
