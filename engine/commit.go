@@ -20,6 +20,9 @@ func (e *Engine) Commit(a *fact.Action) error {
 	e.now = max(e.now, a.At)
 	e.uncommitted = max(e.uncommitted-1, 0)
 	j := &e.jobs[a.Job]
+	if e.ahead != nil { // a decision that was folded has not said so
+		e.wake = min(e.wake, e.ahead.wakeOf(e, a))
+	}
 	switch a.Do {
 	case fact.Start:
 		return e.commitStart(a, j)

@@ -67,10 +67,26 @@ func (h *ahead) decide(e *Engine, d *decision) {
 	}
 	h.rest(e, d)
 	d.wake = min(d.wake, h.wakeAfter(e, d.now))
+	for i := range d.actions {
+		d.wake = min(d.wake, h.wakeOf(e, &d.actions[i]))
+	}
+}
+
+// wakeOf is when what an action does will count no longer: the swaps of a resize, the protection
+// of a start.
+func (h *ahead) wakeOf(e *Engine, a *fact.Action) workload.Time {
+	j := &e.jobs[a.Job]
+	switch s := j.spec.Service; {
+	case a.Do == fact.Resize && s != nil && s.Swaps > 0:
+		return a.At + s.SwapEvery
+	case a.Do == fact.Start && e.mayInterrupt(j):
+		return a.At + e.protection(j)
+	}
+	return workload.Never
 }
 
 // wakeAfter is when time alone may change the plan: on the policy's grid, when a start of a
-// proposed plan is due, when swaps that an application lacks no longer count, when a protection ends.
+// proposed plan is due, when swaps no longer count, when a protection ends.
 func (h *ahead) wakeAfter(e *Engine, now workload.Time) workload.Time {
 	if len(e.active) == 0 && !h.serving(e) {
 		return workload.Never
@@ -79,9 +95,8 @@ func (h *ahead) wakeAfter(e *Engine, now workload.Time) workload.Time {
 	wake := min(now-now%every+every, h.nextProposed(now))
 	for _, s := range e.services {
 		j := &e.jobs[s.job]
-		spec := j.spec.Service
-		if (j.state == starting || j.state == running) && spec.Swaps > 0 && int(j.milli/1000) != h.needs(e, spec, s, now, 0) {
-			wake = min(wake, s.expiry(now, spec.SwapEvery), now+spec.SwapEvery) // of those before, and of those made now
+		if j.state == starting || j.state == running {
+			wake = min(wake, s.expiry(now, j.spec.Service.SwapEvery))
 		}
 	}
 	if e.pol.Horizon.Interrupt {

@@ -115,17 +115,32 @@ func TestFoldedEngineIsDueAtTheSameTime(t *testing.T) {
 	for _, e := range []*Engine{live, folded} {
 		tell(t, e, fact.Fact{Kind: fact.JobSubmitted, Submitted: app}, fact.Fact{Kind: fact.DemandChanged, Demand: 2})
 	}
-	now := 5 * workload.Minute
-	d := live.Decide(now)
-	folded.Decided(now)
-	for _, a := range d.Actions {
+	for _, c := range []struct{ now, due workload.Time }{{0, 30 * workload.Minute}, {31 * workload.Minute, 41 * workload.Minute}} { // a swap, which counts for 10 minutes
+		d := live.Decide(c.now)
+		folded.Decided(c.now)
+		for _, a := range d.Actions {
+			for _, e := range []*Engine{live, folded} {
+				if err := e.Commit(&a); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if d.Wake != c.due || live.wake != c.due || folded.wake != c.due {
+			t.Errorf("at %d: due at %d ms, %d after the actions, folded %d; want %d", c.now, d.Wake, live.wake, folded.wake, c.due)
+		}
 		for _, e := range []*Engine{live, folded} {
-			if err := e.Commit(&a); err != nil {
-				t.Fatal(err)
+			if c.now < 30*workload.Minute {
+				tell(t, e, fact.Fact{Kind: fact.JobStarted, At: c.now, Attempt: 1})
 			}
 		}
 	}
-	if live.wake != folded.wake || live.wake != 30*workload.Minute {
-		t.Errorf("due at %d ms, folded at %d; want both at the next half hour", live.wake, folded.wake)
+}
+
+// An action that belongs to no state is an error, no more.
+func TestResizeOfNoApplication(t *testing.T) {
+	e := planner(t, cluster.Uniform("one", 1, 8), nil)
+	tell(t, e, fact.Fact{Kind: fact.JobSubmitted, Submitted: &workload.Job{ID: "a", Need: workload.Need{GPUs: 1}, Estimate: workload.Hour}})
+	if err := e.Commit(&fact.Action{Do: fact.Resize}); err == nil {
+		t.Error("it is taken")
 	}
 }
