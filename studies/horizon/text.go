@@ -65,6 +65,6 @@ const weekAfter = `Reading it: *served occupancy* counts batch work and the real
 peak that is not there count as what they are. *Demand not met* is by GPU-time; *hours short* have any lack at all.
 Jobs have no priorities in this trace, so value is GPU-hours of batch work. What ` + "`horizon`" + ` plans for is the value of GPU time, and that is where it is
 best; it does not plan for short waits. With wrong run times ` + "`conservative`" + ` lets most jobs wait the least, since it fills the holes that early ends
-leave with short jobs, and pays for it with 11 points of served occupancy.
+leave with short jobs, and pays for it with 12 points of served occupancy.
 
 `
