@@ -1,5 +1,7 @@
 package horizon
 
+import "github.com/escala-sched/escala/internal/splitmix"
+
 // Exact is the objective as the integer that the search works with.
 func (s Score) Exact() int64 { return s.objective }
 
@@ -9,7 +11,7 @@ func (s *Search) Best() int64 { return s.bestValue }
 // Grids decodes n random genomes of a problem and tells each with what the decoder takes it for.
 func Grids(p *Problem, seed uint64, n int, tell func(plan *Plan, value int64)) {
 	in := compile(p)
-	s := &Search{in: in, d: newDecoder(in), rng: chance(seed)}
+	s := &Search{in: in, d: newDecoder(in), rng: splitmix.Source(seed)}
 	if !in.fits {
 		return
 	}

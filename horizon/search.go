@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/escala-sched/escala/internal/splitmix"
 )
 
 // Options of the fast mode.
@@ -71,7 +73,7 @@ func Fast(p *Problem, o Options) (*Result, error) {
 type Search struct {
 	in        *instance
 	d         *decoder
-	rng       chance
+	rng       splitmix.Source
 	cur, cand genome
 	best      genome
 	curValue  int64
@@ -96,7 +98,7 @@ func NewSearch(p *Problem, seed uint64) (*Search, error) {
 		return nil, err
 	}
 	in := compile(p)
-	s := &Search{in: in, d: newDecoder(in), rng: chance(seed), bestValue: nothing, length: firstRound}
+	s := &Search{in: in, d: newDecoder(in), rng: splitmix.Source(seed), bestValue: nothing, length: firstRound}
 	if !in.fits {
 		return nil, in.noLayout()
 	}
@@ -305,7 +307,7 @@ func (s *Search) slack(temp int64) int64 {
 		return 0
 	}
 	// -ln u = ln 2 x (leading zeros + what the next bits say), linear between powers of two.
-	u := s.rng.next() | 1
+	u := s.rng.Next() | 1
 	z := bits.LeadingZeros64(u)
 	frac := 256 - int64(u<<z>>55&255)
 	x := int64(z)<<8 + frac // in 1/256 of ln 2
@@ -329,9 +331,9 @@ func (s *Search) tally() {
 
 // wanting is the place in the order of one of the jobs that lack most, of a few at random.
 func (s *Search) wanting(g *genome) int {
-	at := s.rng.below(len(g.order))
+	at := s.rng.Below(len(g.order))
 	for range 2 {
-		if k := s.rng.below(len(g.order)); s.lack[g.order[k]] > s.lack[g.order[at]] {
+		if k := s.rng.Below(len(g.order)); s.lack[g.order[k]] > s.lack[g.order[at]] {
 			at = k
 		}
 	}
@@ -344,45 +346,45 @@ func (s *Search) mutate(g *genome) {
 	for {
 		r := 15
 		if n > 0 {
-			r = s.rng.below(16)
+			r = s.rng.Below(16)
 		}
 		switch {
 		case r < 5: // swap two
-			i, j := s.rng.below(n), s.rng.below(n)
+			i, j := s.rng.Below(n), s.rng.Below(n)
 			g.order[i], g.order[j] = g.order[j], g.order[i]
-		case r < 9 && len(s.lack) > 0 && s.rng.below(2) == 0: // one that lacks something goes forward
+		case r < 9 && len(s.lack) > 0 && s.rng.Below(2) == 0: // one that lacks something goes forward
 			if i := s.wanting(g); i > 0 {
-				move(g.order, i, s.rng.below(i))
+				move(g.order, i, s.rng.Below(i))
 			}
 		case r < 9: // move one
-			move(g.order, s.rng.below(n), s.rng.below(n))
+			move(g.order, s.rng.Below(n), s.rng.Below(n))
 		case r < 11: // neighbours
 			if n > 1 {
-				i := s.rng.below(n - 1)
+				i := s.rng.Below(n - 1)
 				g.order[i], g.order[i+1] = g.order[i+1], g.order[i]
 			}
 		case r < 13:
-			g.where[g.order[s.rng.below(n)]] = uint8(s.rng.below(wheres))
+			g.where[g.order[s.rng.Below(n)]] = uint8(s.rng.Below(wheres))
 		case r < 15:
 			if len(in.apps) == 0 {
 				continue
 			}
-			g.push[g.order[s.rng.below(n)]] = uint8(s.rng.below(pushes))
+			g.push[g.order[s.rng.Below(n)]] = uint8(s.rng.Below(pushes))
 		default:
 			if len(in.apps) == 0 {
 				continue
 			}
-			a := s.rng.below(len(in.apps))
-			if r := s.rng.below(6); r == 0 {
+			a := s.rng.Below(len(in.apps))
+			if r := s.rng.Below(6); r == 0 {
 				g.solo = !g.solo
 			} else if r < 3 {
-				b := s.rng.below(len(in.apps))
+				b := s.rng.Below(len(in.apps))
 				g.apps[a], g.apps[b] = g.apps[b], g.apps[a]
 			} else {
-				g.tastes[a] = uint8(s.rng.below(taste))
+				g.tastes[a] = uint8(s.rng.Below(taste))
 			}
 		}
-		if s.rng.below(3) != 0 {
+		if s.rng.Below(3) != 0 {
 			return
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/internal/splitmix"
 )
 
 // randomScore draws a node, and for a part of a GPU the GPU, from a hash of the
@@ -14,19 +15,19 @@ type randomScore struct {
 
 // prepare derives the salt of the next draw from all that is free.
 func (r *randomScore) prepare(frees []*cluster.Free) uint64 {
-	r.salt = mix(r.seed)
+	r.salt = splitmix.Mix(r.seed)
 	for _, f := range frees {
 		sum := uint64(f.Milli())
 		for i := range f.Nodes() {
 			sum += uint64(f.CPU(i)) * 0x9e3779b97f4a7c15 // work without GPUs changes the state too
 		}
-		r.salt = mix(r.salt ^ sum)
+		r.salt = splitmix.Mix(r.salt ^ sum)
 	}
 	return r.salt
 }
 
 func (r *randomScore) score(f *cluster.Free, i int32, s *Shape, k int) (int64, uint64) {
-	h := mix(r.salt ^ uint64(f.Pool().Nodes[i]))
+	h := splitmix.Mix(r.salt ^ uint64(f.Pool().Nodes[i]))
 	bad := int64(h >> 32) // leaves room for the sum over a gang
 	if !s.Need.Fractional() {
 		return bad, s.usual(f, i, k)
@@ -37,17 +38,9 @@ func (r *randomScore) score(f *cluster.Free, i int32, s *Shape, k int) (int64, u
 		if f.Left(i, g) < s.Need.Milli {
 			continue
 		}
-		if d := mix(h + uint64(g)); gpus == 0 || d < least {
+		if d := splitmix.Mix(h + uint64(g)); gpus == 0 || d < least {
 			gpus, least = m&-m, d
 		}
 	}
 	return bad, gpus
-}
-
-// mix is the finaliser of SplitMix64 (Steele et al., OOPSLA 2014).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/internal/splitmix"
 	"github.com/escala-sched/escala/workload"
 )
 
@@ -22,36 +23,25 @@ const alike = 0.9
 
 // blur returns a curve with errors: what the scheduler is told of one that is known.
 func (f Forecast) blur(c workload.Curve, job int32) workload.Curve {
-	rng := noise{f.Seed*0x9e3779b97f4a7c15 + uint64(job) + 1}
+	rng := splitmix.Source(f.Seed*0x9e3779b97f4a7c15 + uint64(job) + 1)
 	out := c
 	out.Values = make([]int32, len(c.Values))
-	z := rng.normal()
+	z := normal(&rng)
 	for i, v := range c.Values {
 		if i > 0 {
-			z = float64(alike*z) + float64(math.Sqrt(1-alike*alike)*rng.normal())
+			z = float64(alike*z) + float64(math.Sqrt(1-alike*alike)*normal(&rng))
 		}
 		out.Values[i] = int32(math.Round(max(0, float64(v)*(1+float64(f.Error*z)))))
 	}
 	return out
 }
 
-// noise is SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
-type noise struct{ state uint64 }
-
-func (n *noise) next() uint64 {
-	n.state += 0x9e3779b97f4a7c15
-	z := n.state
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
-}
-
 // normal is the sum of twelve uniform numbers less six: near enough to the normal
 // distribution, and the same on every machine.
-func (n *noise) normal() float64 {
+func normal(rng *splitmix.Source) float64 {
 	s := int64(0)
 	for range 12 {
-		s += int64(n.next() >> 40)
+		s += int64(rng.Next() >> 40)
 	}
 	return float64(s-6<<24) / (1 << 24)
 }

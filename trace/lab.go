@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 
+	"github.com/escala-sched/escala/internal/splitmix"
 	"github.com/escala-sched/escala/workload"
 )
 
@@ -167,15 +168,7 @@ func newLab(o LabOptions) *lab {
 
 // stream is the source of chance of one kind of work in one team.
 func (l *lab) stream(team int, kind labKind) *rand.Rand {
-	return rand.New(rand.NewPCG(scramble(l.o.Seed), scramble(uint64(team)<<8|uint64(kind))))
-}
-
-// scramble is the finalizer of SplitMix64: near numbers become unlike ones.
-func scramble(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	return rand.New(rand.NewPCG(splitmix.Mix(l.o.Seed), splitmix.Mix(uint64(team)<<8|uint64(kind))))
 }
 
 // submit draws all work, team by team.
