@@ -27,26 +27,38 @@ func TestPageInABrowser(t *testing.T) {
 }
 
 func inABrowser(t *testing.T, c *Comparison) {
+	var buf bytes.Buffer
+	if err := WriteHTML(&buf, c); err != nil {
+		t.Fatal(err)
+	}
+	dom := openPage(t, buf.Bytes(), "--virtual-time-budget=3000", "--window-size=1200,2000")
+	// The script sizes the canvas when it draws; as written it has no width.
+	if !regexp.MustCompile(`<canvas[^>]*\swidth="\d{3,}"`).MatchString(dom) {
+		t.Error("the picture of who ran where was not drawn")
+	}
+}
+
+// openPage has a real browser draw a page and returns what it made of it; whatever the page
+// complains of is an error.
+func openPage(t *testing.T, html []byte, options ...string) (dom string) {
+	t.Helper()
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Skip("no chromium: the page is not opened in a browser")
 	}
 	dir := t.TempDir()
-	page := filepath.Join(dir, "report.html")
-	var buf bytes.Buffer
-	if err := WriteHTML(&buf, c); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(page, buf.Bytes(), 0o600); err != nil {
+	page := filepath.Join(dir, "page.html")
+	if err := os.WriteFile(page, html, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+filepath.Join(dir, "profile"),
-		"--enable-logging=stderr", "--virtual-time-budget=3000", "--window-size=1200,2000", "--dump-dom", "file://"+page)
-	var dom, log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &dom, &log
+	args := append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir=" + filepath.Join(dir, "profile"),
+		"--enable-logging=stderr"}, options...)
+	cmd := exec.CommandContext(ctx, browser, append(args, "--dump-dom", "file://"+page)...)
+	var out, log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &log
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v\n%s", err, log.String())
 	}
@@ -55,8 +67,5 @@ func inABrowser(t *testing.T, c *Comparison) {
 			t.Errorf("the page complains: %s", line)
 		}
 	}
-	// The script sizes the canvas when it draws; as written it has no width.
-	if !regexp.MustCompile(`<canvas[^>]*\swidth="\d{3,}"`).Match(dom.Bytes()) {
-		t.Error("the picture of who ran where was not drawn")
-	}
+	return out.String()
 }

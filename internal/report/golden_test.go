@@ -112,19 +112,7 @@ func TestGolden(t *testing.T) {
 			if err := write(&b, fixed()); err != nil {
 				t.Fatal(err)
 			}
-			path := filepath.Join("testdata", name)
-			if *update {
-				if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := b.String(); got != string(want) {
-				t.Errorf("%s differs; run with -update and read the difference\n%s", path, got)
-			}
+			sameAsFile(t, name, b.Bytes())
 		})
 	}
 }
@@ -207,5 +195,23 @@ func TestBoundsSayWhy(t *testing.T) {
 				t.Error("it says that something was cut")
 			}
 		})
+	}
+}
+
+// sameAsFile compares what was written with a file of testdata, or makes that what was written.
+func sameAsFile(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs; run with -update and read the difference\n%s", path, got)
 	}
 }

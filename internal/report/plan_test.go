@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -107,19 +105,7 @@ func TestPlanGolden(t *testing.T) {
 			if err := write(&b); err != nil {
 				t.Fatal(err)
 			}
-			path := filepath.Join("testdata", name)
-			if *update {
-				if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := b.String(); got != string(want) {
-				t.Errorf("%s differs; run with -update and read the difference\n%s", path, got)
-			}
+			sameAsFile(t, name, b.Bytes())
 		})
 	}
 }
