@@ -77,7 +77,7 @@ type Level struct {
 	Place, Of int
 }
 
-var stateNames = [...]string{"unknown", "blocked", "waiting", "held", "starting", "running", "stopping", "refused", "stuck", "parked", "ended"}
+var stateNames = [...]string{"unknown", "blocked", "waiting", "held", "starting", "running", "stopping", "refused", "stuck", "parked", "on-hold", "ended"}
 
 // Explain tells where a job stands at the time of the last fact or decision. ok is
 // false for a job that was never submitted.

@@ -192,6 +192,13 @@ func (e *Engine) Apply(f *fact.Fact) error {
 		return e.demandChanged(f)
 	case fact.PlanProposed:
 		return e.planProposed(f)
+	case fact.JobHeld, fact.JobReleased:
+		return e.holdChanged(f)
+	case fact.LostSight, fact.Found:
+		_, err := e.run(f) // its GPUs stay taken: nothing is freed by a guess
+		return err
+	case fact.ClockStepped:
+		return nil
 	case fact.SessionIdle, fact.SessionActive:
 		return e.sessionChanged(f)
 	}
@@ -246,6 +253,10 @@ func (e *Engine) submit(f *fact.Fact) error {
 // enqueue puts a job into the queue, or aside if it can never run.
 func (e *Engine) enqueue(n int32) {
 	j := &e.jobs[n]
+	if j.holds != 0 {
+		j.state = onHold
+		return
+	}
 	if s := e.sharing; s != nil { // the tree may have changed while it ran
 		s.jobs[n].leaf = s.leafOf(j.spec)
 	}
@@ -486,15 +497,10 @@ func (e *Engine) cancelled(f *fact.Fact) error {
 	j := &e.jobs[f.Job]
 	switch j.state {
 	case waiting:
-		e.dequeue(f.Job)
-		e.plan.dropped(f.Job)
-		e.unpromise(f.Job)
-		if e.sharing != nil {
-			e.sharing.undate(e, f.Job)
-		}
+		e.withdraw(f.Job)
 	case claiming:
 		e.dropClaim(f.Job)
-	case blocked, refused, stuck, parked:
+	case blocked, refused, stuck, parked, onHold:
 		e.toRefuse = slices.DeleteFunc(e.toRefuse, func(a fact.Action) bool { return a.Job == f.Job })
 	case starting, running:
 		if j.cancel {
@@ -513,6 +519,16 @@ func (e *Engine) cancelled(f *fact.Fact) error {
 	e.dirty = true
 	e.end(f.Job, workload.OutcomeCancelled)
 	return nil
+}
+
+// withdraw takes a waiting job out of the queue, and its date with it.
+func (e *Engine) withdraw(n int32) {
+	e.dequeue(n)
+	e.plan.dropped(n)
+	e.unpromise(n)
+	if e.sharing != nil {
+		e.sharing.undate(e, n)
+	}
 }
 
 func (e *Engine) nodeChanged(f *fact.Fact) error {

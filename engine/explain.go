@@ -19,6 +19,8 @@ func (e *Engine) Why(n int32) (r fact.Reason, ok bool) {
 		return e.classes[j.class].reason, true
 	case claiming:
 		return fact.Reason{Code: fact.Leaving, For: n}, true
+	case onHold:
+		return fact.Reason{Code: fact.Held, For: none, Want: int32(j.holds)}, true
 	case blocked, stuck:
 		return fact.Reason{Code: fact.Dependency, For: e.waitsFor(n)}, true
 	case waiting:

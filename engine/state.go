@@ -21,6 +21,7 @@ const (
 	refused               // can never run here
 	stuck                 // its dependency can never be satisfied
 	parked                // an idle session without GPUs, until its owner is back
+	onHold                // kept out of the queue by its holds
 	ended
 )
 
@@ -37,7 +38,9 @@ type job struct {
 	// up: the present start was confirmed.
 	up bool
 	// cancel: withdrawn while it ran; to be stopped.
-	cancel  bool
+	cancel bool
+	// holds has bit h set for each [fact.HoldBy] h that keeps it out of the queue.
+	holds   uint8
 	class   int32
 	attempt int32
 	// runs counts the starts that came true.

@@ -171,6 +171,8 @@ const (
 	// not free.
 	Proposed
 	OffPlan
+	// Held: it is kept out of the queue; Want has bit h set for each [HoldBy] h.
+	Held
 	codes
 )
 
@@ -179,7 +181,7 @@ var codeNames = [codes]string{"", "in-order", "skipped", "backfill-ends", "backf
 	"no-victims", "cross-team-off", "leaving", "dependency", "withdrawn", "place-lost", "dependency-failed",
 	"protection-ends", "fill", "certain-fit", "date-came", "protected", "guard", "rate-limited", "over-kill", "reserved", "debug-nodes",
 	"budget-short", "no-account", "team-limit", "drained", "idle", "below-share", "above-share",
-	"planned", "planned-later", "unplanned", "follows-demand", "proposed", "off-plan"}
+	"planned", "planned-later", "unplanned", "follows-demand", "proposed", "off-plan", "held"}
 
 // String returns the name the journal uses.
 func (c Code) String() string { return codeNames[c] }

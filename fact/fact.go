@@ -43,13 +43,24 @@ const (
 	JobCancelled
 	// JobSubmitted: a job arrived.
 	JobSubmitted
+	// JobHeld keeps a waiting job out of the queue for the reason Hold, until JobReleased
+	// takes the last of its holds back. A job that runs is held when it waits again.
+	JobHeld
+	JobReleased
 	// PlanProposed: Plan was made of the state as it was, for decisions to follow.
 	PlanProposed
+	// LostSight: the world cannot tell whether the run goes on; its GPUs are not free until it
+	// can. Found: it goes on.
+	LostSight
+	Found
+	// ClockStepped: the wall clock was set by Kept (which may be negative). Nothing shifts.
+	ClockStepped
 	kinds
 )
 
 var kindNames = [kinds]string{"", "budgets", "node-down", "node-up", "node-drained", "node-resumed", "finished", "start-failed",
-	"stopped", "started", "checkpointed", "session-idle", "session-active", "demand", "cancelled", "submitted", "plan"}
+	"stopped", "started", "checkpointed", "session-idle", "session-active", "demand", "cancelled", "submitted",
+	"held", "released", "plan", "lost-sight", "found", "clock-step"}
 
 // String returns the name the journal uses.
 func (k Kind) String() string { return kindNames[k] }
@@ -86,7 +97,36 @@ type Fact struct {
 	// input, [workload.Unknown] where it has none. The engine keeps the pointer.
 	Budgets *budget.Tree
 	Epoch   workload.Time
+	// Hold of JobHeld and JobReleased.
+	Hold HoldBy
+	// Exit is how the process of a run ended: its exit code, or 128 + the signal that killed it.
+	Exit int32
+	// By is who asked for it, empty where nobody did. Text is what a person should read beside
+	// it. No decision turns on either.
+	By, Text string
 }
+
+// HoldBy is a reason to keep a waiting job out of the queue. A job may have several.
+type HoldBy uint8
+
+// Holds.
+const (
+	// HoldOwner and HoldOperator were asked for by them.
+	HoldOwner HoldBy = iota
+	HoldOperator
+	// HoldThrottle: as many jobs of its array run as may at once.
+	HoldThrottle
+	// HoldBackOff: its last start failed; it is tried again later.
+	HoldBackOff
+	// HoldBegin: its owner does not want it to start before a time.
+	HoldBegin
+	holds
+)
+
+var holdNames = [holds]string{"owner", "operator", "throttle", "back-off", "begin"}
+
+// String returns the name the journal uses.
+func (h HoldBy) String() string { return holdNames[h] }
 
 // Cause says why a run was stopped.
 type Cause uint8
@@ -107,10 +147,14 @@ const (
 	// CauseParked: an idle session that keeps its state without GPUs; it waits again
 	// when its owner is back.
 	CauseParked
+	// CauseYielded: the run ended by itself and asked to be resumed.
+	CauseYielded
+	// CauseOperator: an operator had it queued again.
+	CauseOperator
 	causes
 )
 
-var causeNames = [causes]string{"", "preempted", "reservation", "node-failure", "cancelled", "drain", "parked"}
+var causeNames = [causes]string{"", "preempted", "reservation", "node-failure", "cancelled", "drain", "parked", "yielded", "operator"}
 
 // String returns the name the journal uses.
 func (c Cause) String() string { return causeNames[c] }

@@ -39,11 +39,13 @@ const (
 	fEpoch
 	fObjective
 	fBound
+	fExit
 	fUnalloc
 	fFact
 	fDo
 	fOutcome
 	fCause
+	fHold
 	fWhy
 	fPlace
 	fSpec
@@ -52,12 +54,14 @@ const (
 	fInputs
 	fSolver
 	fStarts
+	fBy
+	fText
 	fields
 )
 
 var fieldNames = [fields]string{"t", "job", "try", "node", "kept", "lost", "restart", "est", "for", "tasks", "gpus", "milli", "until",
-	"why_job", "have", "want", "block", "why_until", "since", "epoch_ms", "objective", "bound", "unalloc", "fact", "do", "outcome", "cause", "why", "place", "spec", "name", "yaml",
-	"inputs", "solver", "starts"}
+	"why_job", "have", "want", "block", "why_until", "since", "epoch_ms", "objective", "bound", "exit", "unalloc", "fact", "do", "outcome", "cause", "hold", "why", "place", "spec", "name", "yaml",
+	"inputs", "solver", "starts", "by", "text"}
 
 // fieldOf returns the field of a key, fields if it is none that this version knows.
 func fieldOf(key []byte) field {
@@ -107,6 +111,8 @@ func wordsOf(f field) []string {
 		return outcomeWords
 	case fCause:
 		return causeWords
+	case fHold:
+		return holdWords
 	}
 	return codeWords
 }
@@ -187,7 +193,17 @@ func (l *line) need(fs ...field) (msg, want string) {
 // toFact fills f in from a line; budgets, a plan and the job of a submission are left to the caller.
 func (l *line) toFact(f *fact.Fact) (msg, want string) {
 	*f = fact.Fact{Kind: fact.Kind(l.word[0]), At: l.num[fT], Job: -1, Node: -1}
+	f.Exit = int32(l.num[fExit])
+	if msg, want = l.said(f); msg != "" {
+		return msg, want
+	}
 	switch f.Kind {
+	case fact.ClockStepped:
+		f.Kept = l.num[fKept]
+		return "", ""
+	case fact.JobHeld, fact.JobReleased:
+		f.Job, f.Hold = int32(l.num[fJob]), fact.HoldBy(l.word[fHold-fFact])
+		return l.need(fJob, fHold)
 	case fact.BudgetsChanged:
 		f.Epoch = l.or(fEpoch, workload.Unknown)
 		return l.need(fYAML)
@@ -220,6 +236,24 @@ func (l *line) toFact(f *fact.Fact) (msg, want string) {
 		return "kept, lost or restart is negative", "0 or more"
 	}
 	return l.need(fJob, fTry)
+}
+
+// said reads who asked for a fact and what there is to read.
+func (l *line) said(f *fact.Fact) (msg, want string) {
+	for _, x := range [...]struct {
+		f  field
+		to *string
+	}{{fBy, &f.By}, {fText, &f.Text}} {
+		if !l.given(x.f) {
+			continue
+		}
+		v, ok := plain(l.text[x.f-fPlace])
+		if !ok {
+			return fieldNames[x.f] + " is " + quote(l.text[x.f-fPlace]), "a text"
+		}
+		*x.to = string(v)
+	}
+	return "", ""
 }
 
 // budgets reads the tree of a line.

@@ -82,20 +82,25 @@ func appendFact(b []byte, f *fact.Fact) []byte {
 		}
 		b = appendString(append(b, `,"name":`...), f.Budgets.Name)
 		b = appendString(append(b, `,"yaml":`...), string(f.Budgets.YAML()))
-		return append(b, '}', '\n')
+		return said(b, f)
 	case fact.NodeDown, fact.NodeUp, fact.NodeDrained, fact.NodeResumed:
 		b = number(b, `,"node":`, int64(f.Node))
-		return append(b, '}', '\n')
+		return said(b, f)
+	case fact.ClockStepped:
+		return said(nonZero(b, `,"kept":`, f.Kept), f)
+	case fact.JobHeld, fact.JobReleased:
+		b = number(b, `,"job":`, int64(f.Job))
+		return said(word(b, `,"hold":"`, f.Hold.String()), f)
 	case fact.PlanProposed:
 		return append(appendPlan(b, f.Plan), '}', '\n')
 	case fact.JobSubmitted:
 		b = number(b, `,"job":`, int64(f.Job))
 		b = nonZero(b, `,"est":`, f.Estimate)
 		b = appendJob(append(b, `,"spec":`...), f.Submitted)
-		return append(b, '}', '\n')
+		return said(b, f)
 	case fact.JobCancelled, fact.SessionActive:
 		b = number(b, `,"job":`, int64(f.Job))
-		return append(b, '}', '\n')
+		return said(b, f)
 	case fact.DemandChanged:
 		b = number(b, `,"job":`, int64(f.Job))
 		b = number(b, `,"gpus":`, int64(f.Demand))
@@ -123,6 +128,13 @@ func appendFact(b []byte, f *fact.Fact) []byte {
 	b = nonZero(b, `,"kept":`, f.Kept)
 	b = nonZero(b, `,"lost":`, f.Lost)
 	b = nonZero(b, `,"restart":`, f.Restart)
+	return said(nonZero(b, `,"exit":`, int64(f.Exit)), f)
+}
+
+// said ends a fact with who asked for it and what there is to read.
+func said(b []byte, f *fact.Fact) []byte {
+	b = text(b, `,"by":`, f.By)
+	b = text(b, `,"text":`, f.Text)
 	return append(b, '}', '\n')
 }
 

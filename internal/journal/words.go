@@ -10,10 +10,11 @@ import (
 // The words of the format, by the number they stand for. A test holds that each
 // list goes as far as package fact does.
 var (
-	kindWords    = words(fact.PlanProposed, fact.Kind.String)
+	kindWords    = words(fact.ClockStepped, fact.Kind.String)
 	doWords      = words(fact.Resize, fact.Do.String)
-	codeWords    = words(fact.OffPlan, fact.Code.String)
-	causeWords   = words(fact.CauseParked, fact.Cause.String)
+	codeWords    = words(fact.Held, fact.Code.String)
+	causeWords   = words(fact.CauseOperator, fact.Cause.String)
+	holdWords    = words(fact.HoldBegin, fact.HoldBy.String)
 	outcomeWords = words(workload.OutcomeUnknown, workload.Outcome.String)
 )
 

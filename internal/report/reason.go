@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/workload"
@@ -78,6 +79,8 @@ func Sentence(r fact.Reason, names Namer) string {
 		return "Under this policy only work of its own team may give way to it, and that is not enough."
 	case fact.Leaving:
 		return fmt.Sprintf("GPUs are held for %s until the jobs stopped for it have left.", other)
+	case fact.Held:
+		return heldBy(r.Want)
 	case fact.Dependency:
 		return fmt.Sprintf("It waits for %s to end.", other)
 	case fact.Withdrawn:
@@ -178,4 +181,18 @@ func capital(s string) string {
 		return s
 	}
 	return string(s[0]-'a'+'A') + s[1:]
+}
+
+// heldBy says why a job is kept out of the queue: bit h of holds is set for each [fact.HoldBy] h.
+func heldBy(holds int32) string {
+	texts := [...]string{fact.HoldOwner: "its owner holds it back", fact.HoldOperator: "an operator holds it back",
+		fact.HoldThrottle: "as many jobs of its array run as may run at once", fact.HoldBackOff: "its last start failed, and it is tried again a little later",
+		fact.HoldBegin: "it is not to start before a time that its owner named"}
+	var why []string
+	for h, t := range texts {
+		if holds>>h&1 == 1 {
+			why = append(why, t)
+		}
+	}
+	return "It does not wait for GPUs: " + strings.Join(why, "; ") + "."
 }
