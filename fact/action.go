@@ -65,6 +65,21 @@ type Action struct {
 	Reason Reason
 }
 
+// Cause is why a Stop ends a run, as the fact that answers it says.
+func (a *Action) Cause() Cause {
+	switch a.Reason.Code {
+	case DateCame:
+		return CauseReservation
+	case Drained:
+		return CauseDrain
+	case Idle:
+		return CauseParked
+	case Withdrawn:
+		return CauseCancelled
+	}
+	return CausePreempted
+}
+
 // Code is the kind of a reason.
 type Code uint8
 

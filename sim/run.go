@@ -380,7 +380,7 @@ func (r *run) act(a *fact.Action) error {
 		return r.confirm(a.Job)
 	case fact.Stop:
 		s := &r.state[a.Job]
-		s.signal, s.cause = r.now, causeOf(a)
+		s.signal, s.cause = r.now, a.Cause()
 		g := r.fill.Fill(r.jobs[a.Job].Contract).Grace
 		if r.o.Policy.Sharing != nil {
 			g = a.Until - r.now

@@ -10,21 +10,6 @@ import (
 	"github.com/escala-sched/escala/workload"
 )
 
-// causeOf is why an action stops a run, as the fact that answers it says.
-func causeOf(a *fact.Action) fact.Cause {
-	switch a.Reason.Code {
-	case fact.DateCame:
-		return fact.CauseReservation
-	case fact.Drained:
-		return fact.CauseDrain
-	case fact.Idle:
-		return fact.CauseParked
-	case fact.Withdrawn:
-		return fact.CauseCancelled
-	}
-	return fact.CausePreempted
-}
-
 func (r *run) speedOn(n, node int32) int32 {
 	t := r.o.Cluster.Nodes[node].GPUType
 	for _, s := range r.jobs[n].Speed {
