@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"math/bits"
+
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/workload"
 )
@@ -52,7 +54,9 @@ func (e *Engine) Settle(n int32, at, signal workload.Time, cause fact.Cause) (ke
 		return kept, 0, restart
 	}
 	if done > 0 {
-		lost = (elapsed - restart) * (j.kept + done - kept) / done
+		hi, lo := bits.Mul64(uint64(elapsed-restart), uint64(min(j.kept+done-kept, done)))
+		q, _ := bits.Div64(hi, lo, uint64(done)) // at most elapsed, since no more is lost than was done
+		lost = workload.Span(q)
 	}
 	return kept, lost, restart
 }
