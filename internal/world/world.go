@@ -18,6 +18,18 @@
 //   - Runs outlive the daemon. Begin is told what the journal believes, and reports what
 //     became of it; the end of a run is remembered until Settled says that it is in the journal.
 //
+// Where an order and a run cross:
+//
+//   - Once told to stop, a run that was not up yet ends as JobStopped, with or without
+//     JobStarted before, and never as StartFailed. A stop of a run whose start failed, or that the
+//     world has never heard of, is answered by JobStopped: there is nothing there.
+//   - The first stop gives the cause. A later one may shorten the grace, never lengthen it.
+//   - After Begin the loop tells again the start of what is not up and the stop of what is stopping.
+//     So a world says nothing of a belief that it knows nothing of, unless the run was up and was not
+//     told to stop: that one is gone, and is reported as JobStopped, cause node-failure.
+//   - What runs and is not believed has no right to its GPUs: it is stopped, cause operator. An
+//     end that is not believed is in the journal already, and is forgotten.
+//
 // Package worldtest holds every world to that.
 package world
 
@@ -151,9 +163,10 @@ type RunSample struct {
 // GPUSample is how busy a GPU is.
 type GPUSample struct {
 	Node, GPU int32
-	// Busy is the part of it that works, in thousandths; -1 where it was not measured.
+	// Busy is how much of Part works, in thousandths of it; -1 where it was not measured.
 	Busy int32
-	// Part is how much of a GPU the value is about, in thousandths: a slice of a divided one.
+	// Part is how much of a GPU the value is about, in thousandths: less for a slice of a divided
+	// one, which may have several samples.
 	Part int32
 	// MemoryUsed and MemoryTotal in MiB, 0 where not told.
 	MemoryUsed, MemoryTotal int64
