@@ -1,8 +1,6 @@
 package worldtest
 
 import (
-	"time"
-
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/internal/world"
 	"github.com/escala-sched/escala/workload"
