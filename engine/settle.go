@@ -3,6 +3,7 @@ package engine
 import (
 	"math/bits"
 
+	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/workload"
 )
@@ -13,6 +14,14 @@ func (e *Engine) Job(n int32) *workload.Job {
 		return nil
 	}
 	return e.jobs[n].spec
+}
+
+// Budgets are those in force, nil under a policy that shares by none.
+func (e *Engine) Budgets() *budget.Tree {
+	if e.sharing == nil {
+		return nil
+	}
+	return e.sharing.tree
 }
 
 // StateOf is the name of the state that a job is in, as [Explanation.State] has it. O(1).
