@@ -1,0 +1,22 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"syscall"
+)
+
+// classifyOS is for what the operating system says directly.
+func classifyOS(err error) *Error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fail(ErrFull, "", "make room on its file system")
+	case errors.Is(err, syscall.EROFS):
+		return fail(ErrReadOnly, "", "its file system must be writable")
+	case errors.Is(err, syscall.EIO):
+		return fail(ErrIO, "", "look into the kernel's log, and at the disk")
+	case errors.Is(err, fs.ErrPermission):
+		return fail(ErrDenied, "", "")
+	}
+	return fail(ErrDatabase, "", "")
+}
