@@ -18,16 +18,17 @@ func headRow(h *head) []any {
 }
 
 func (s *store) head(ctx context.Context, q querier, lock string) (*head, error) {
-	for row, err := range s.rows(ctx, q, headTable, "WHERE id = 1"+lock) {
-		if err != nil {
-			return nil, err
-		}
-		h := &head{Head: Head{Epoch: row[1].(int64), Holder: row[2].(string), Seq: row[3].(int64), Segment: row[4].(int64), At: row[5].(int64)},
-			began: row[7].(int64), lines: row[8].(int64), bytes: row[9].(int64)}
-		copy(h.Chain[:], row[6].([]byte))
-		return h, nil
+	row, err := s.row(ctx, q, headTable, "WHERE id = 1"+lock)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fail(ErrCorrupt, "the row that says where the journal ends is missing", restoreHint)
+	if row == nil {
+		return nil, fail(ErrCorrupt, "the row that says where the journal ends is missing", restoreHint)
+	}
+	h := &head{Head: Head{Epoch: row[1].(int64), Holder: row[2].(string), Seq: row[3].(int64), Segment: row[4].(int64), At: row[5].(int64)},
+		began: row[7].(int64), lines: row[8].(int64), bytes: row[9].(int64)}
+	copy(h.Chain[:], row[6].([]byte))
+	return h, nil
 }
 
 const updateHead = `UPDATE head SET epoch = ?, holder = ?, seq = ?, segment = ?, at = ?, chain = ?, began = ?, lines = ?, bytes = ?, sum = ? WHERE id = 1`
@@ -113,15 +114,13 @@ func (s *store) advance(ctx context.Context, tx *sql.Tx, h *head, b *Batch) erro
 
 // again is an append of a batch that may be there already.
 func (s *store) again(ctx context.Context, tx *sql.Tx, b *Batch) error {
-	for row, err := range s.rows(ctx, tx, batchTable, "WHERE seq = ?", b.Seq) {
-		if err != nil {
-			return err
-		}
-		same := row[1] == b.Segment && row[2] == b.Epoch && row[3] == b.At && row[4] == int64(b.Lines) && bytes.Equal(row[5].([]byte), b.Body)
-		if same {
-			copy(b.Chain[:], row[6].([]byte))
-			return nil
-		}
+	row, err := s.row(ctx, tx, batchTable, "WHERE seq = ?", b.Seq)
+	if err != nil {
+		return err
+	}
+	if row != nil && row[1] == b.Segment && row[2] == b.Epoch && row[3] == b.At && row[4] == int64(b.Lines) && bytes.Equal(row[5].([]byte), b.Body) {
+		copy(b.Chain[:], row[6].([]byte))
+		return nil
 	}
 	return fail(ErrConflict, "another batch has that number", "read the head and go on from there")
 }

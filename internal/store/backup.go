@@ -77,11 +77,7 @@ func BackupFile(ctx context.Context, s Store, path string) (err error) {
 	if err = os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return syncDir(filepath.Dir(path))
 }
 
 // Restore implements Store: one transaction, which ends well only if the backup is whole and what came

@@ -68,6 +68,15 @@ func (s *store) rows(ctx context.Context, q querier, t *table, more string, args
 	}
 }
 
+// row is the first one of rows, nil if there is none. Unlike in a loop over rows the transaction is free for
+// the next statement.
+func (s *store) row(ctx context.Context, q querier, t *table, more string, args ...any) ([]any, error) {
+	for row, err := range s.rows(ctx, q, t, more, args...) {
+		return row, err
+	}
+	return nil, nil
+}
+
 // exec runs a statement, a prepared one if it is hot.
 func (s *store) exec(ctx context.Context, tx *sql.Tx, q string, args ...any) (changed int64, err error) {
 	var res sql.Result

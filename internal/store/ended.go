@@ -104,13 +104,14 @@ func behind(prefix string) string {
 }
 
 func (s *store) oneEnded(ctx context.Context, op, more string, arg any) (EndedRow, error) {
-	for row, err := range s.rows(ctx, s.r, endedTable, more, arg) {
-		if err != nil {
-			return EndedRow{}, s.wrap(ctx, op, err)
-		}
-		return endedOf(row), nil
+	row, err := s.row(ctx, s.r, endedTable, more, arg)
+	if err == nil && row == nil {
+		err = fail(ErrNotFound, "", "")
 	}
-	return EndedRow{}, s.wrap(ctx, op, fail(ErrNotFound, "", ""))
+	if err != nil {
+		return EndedRow{}, s.wrap(ctx, op, err)
+	}
+	return endedOf(row), nil
 }
 
 // EndedJob implements Store.

@@ -56,15 +56,16 @@ func (s *store) before(ctx context.Context, from int64) (h *head, prev *Head, er
 	case from > h.Seq:
 		return h, &h.Head, nil
 	}
-	for row, err := range s.rows(ctx, tx, batchTable, "WHERE seq = ?", from-1) {
-		if err != nil {
-			return nil, nil, err
-		}
-		prev.Seq, prev.Segment, prev.Epoch, prev.At = from-1, row[1].(int64), row[2].(int64), row[3].(int64)
-		copy(prev.Chain[:], row[6].([]byte))
-		return h, prev, nil
+	row, err := s.row(ctx, tx, batchTable, "WHERE seq = ?", from-1)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case row == nil:
+		return nil, nil, corruptBatch(from-1, "it is missing")
 	}
-	return nil, nil, corruptBatch(from-1, "it is missing")
+	prev.Seq, prev.Segment, prev.Epoch, prev.At = from-1, row[1].(int64), row[2].(int64), row[3].(int64)
+	copy(prev.Chain[:], row[6].([]byte))
+	return h, prev, nil
 }
 
 // links goes over the batches after prev up to last and moves prev along. It checks each against the

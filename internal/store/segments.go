@@ -48,14 +48,15 @@ func anchorRow(seq int64, chain [32]byte) []any {
 
 // anchor is the last batch that was removed; 0 and zeros before the first was.
 func (s *store) anchor(ctx context.Context, q querier) (seq int64, chain [32]byte, err error) {
-	for row, err := range s.rows(ctx, q, anchorTable, "WHERE id = 1") {
-		if err != nil {
-			return 0, chain, err
-		}
-		copy(chain[:], row[2].([]byte))
-		return row[1].(int64), chain, nil
+	row, err := s.row(ctx, q, anchorTable, "WHERE id = 1")
+	if err != nil {
+		return 0, chain, err
 	}
-	return 0, chain, fail(ErrCorrupt, "the row that says where the journal begins is missing", restoreHint)
+	if row == nil {
+		return 0, chain, fail(ErrCorrupt, "the row that says where the journal begins is missing", restoreHint)
+	}
+	copy(chain[:], row[2].([]byte))
+	return row[1].(int64), chain, nil
 }
 
 // Drop implements Store. One transaction moves the anchor, after which nobody sees the
@@ -94,18 +95,20 @@ func (s *store) Drop(ctx context.Context, before int64, hours []HourRow) error {
 }
 
 func (s *store) moveAnchor(ctx context.Context, tx *sql.Tx, before int64) error {
-	for row, err := range s.rows(ctx, tx, batchTable, "WHERE seq = ?", before-1) {
-		if err != nil {
-			return err
-		}
-		to := anchorRow(before-1, [32]byte(row[6].([]byte)))
-		if _, err := s.exec(ctx, tx, `UPDATE anchor SET seq = ?, chain = ?, sum = ? WHERE id = 1`, to[1:]...); err != nil {
-			return err
-		}
-		_, err = s.exec(ctx, tx, `DELETE FROM segment WHERE segment < ?`, before)
+	row, err := s.row(ctx, tx, batchTable, "WHERE seq = ?", before-1)
+	if err != nil {
 		return err
 	}
-	return corruptBatch(before-1, "it is missing")
+	if row == nil {
+		return corruptBatch(before-1, "it is missing")
+	}
+	var chain [32]byte
+	copy(chain[:], row[6].([]byte))
+	if _, err := s.exec(ctx, tx, `UPDATE anchor SET seq = ?, chain = ?, sum = ? WHERE id = 1`, anchorRow(before-1, chain)[1:]...); err != nil {
+		return err
+	}
+	_, err = s.exec(ctx, tx, `DELETE FROM segment WHERE segment < ?`, before)
+	return err
 }
 
 // trim deletes the batches up to the anchor.

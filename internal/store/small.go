@@ -46,13 +46,11 @@ func (s *store) DropKeys(ctx context.Context, before int64) (n int64, err error)
 
 // Doc implements Store.
 func (s *store) Doc(ctx context.Context, name string) (version int64, body []byte, err error) {
-	for row, err := range s.rows(ctx, s.r, docTable, "WHERE name = ?", clean(name)) {
-		if err != nil {
-			return 0, nil, s.wrap(ctx, fmt.Sprintf("read document %q", name), err)
-		}
-		return row[1].(int64), row[2].([]byte), nil
+	row, err := s.row(ctx, s.r, docTable, "WHERE name = ?", clean(name))
+	if err != nil || row == nil {
+		return 0, nil, s.wrap(ctx, fmt.Sprintf("read document %q", name), err)
 	}
-	return 0, nil, nil
+	return row[1].(int64), row[2].([]byte), nil
 }
 
 // PutDoc implements Store.

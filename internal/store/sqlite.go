@@ -61,7 +61,8 @@ func openSQLite(ctx context.Context, path, vfs string) (Store, error) {
 // umask. Its other files take the mode of this one. A file that is there is not even opened: closing
 // it again would take away SQLite's locks in this process.
 func create(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -74,7 +75,7 @@ func create(path string) error {
 	if err != nil {
 		return err
 	}
-	return f.Close()
+	return errors.Join(f.Close(), syncDir(dir), syncDir(filepath.Dir(dir)))
 }
 
 func beginSQLite(ctx context.Context, tx *sql.Tx) (bool, error) {

@@ -147,6 +147,9 @@ func (t *table) scan(rows *sql.Rows) ([]any, error) {
 		case *string:
 			to[i] = *p
 		case *[]byte:
+			if *p == nil { // as SQLite's driver returns an empty one
+				*p = []byte{}
+			}
 			to[i] = *p
 		}
 	}

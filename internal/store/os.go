@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"syscall"
 )
 
@@ -19,4 +20,16 @@ func classifyOS(err error) *Error {
 		return fail(ErrDenied, "", "")
 	}
 	return fail(ErrDatabase, "", "")
+}
+
+// syncDir puts the names of a folder on disk.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if errors.Is(err, fs.ErrPermission) { // it is somebody else's, and was there before
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
