@@ -208,9 +208,8 @@ func TestPowerCut(t *testing.T) {
 			n = rng.IntN(min(n, 60) + 1)
 		}
 		acked := rec.image(t, dir, n, rng)
-		rec2 := rec
 		if i%3 == 0 {
-			rec2 = recorded(t, dir, acked+5, "")
+			rec2 := recorded(t, dir, acked+5, "")
 			dir = filepath.Join(t.TempDir(), "b")
 			os.Mkdir(dir, 0o700)
 			// The mark of the head after recovery counts: Head said so.

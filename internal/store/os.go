@@ -7,6 +7,8 @@ import (
 	"syscall"
 )
 
+const accessHint = "let the daemon's user read and write the file and its folder"
+
 // classifyOS is for what the operating system says directly.
 func classifyOS(err error) *Error {
 	switch {
@@ -17,7 +19,7 @@ func classifyOS(err error) *Error {
 	case errors.Is(err, syscall.EIO):
 		return fail(ErrIO, "", "look into the kernel's log, and at the disk")
 	case errors.Is(err, fs.ErrPermission):
-		return fail(ErrDenied, "", "")
+		return fail(ErrDenied, "", accessHint)
 	}
 	return fail(ErrDatabase, "", "")
 }

@@ -27,7 +27,7 @@ func openSQLite(ctx context.Context, path, vfs string) (Store, error) {
 		snapshot: &sql.TxOptions{ReadOnly: true},
 		begin:    beginSQLite,
 		check:    checkSQLite,
-		classify: classifySQLite,
+		classify: func(err error) *Error { return classifySQLite(err, filepath.Dir(path)) },
 		size:     func(context.Context) (int64, error) { return sizeSQLite(path) },
 	}
 	if path == "" {
@@ -119,15 +119,18 @@ func sizeSQLite(path string) (n int64, err error) {
 	return n, nil
 }
 
-func classifySQLite(err error) *Error {
+// probe tries to make a file in a folder, as SQLite must be able to for its log.
+func probe(dir string) error {
+	f, err := os.CreateTemp(dir, ".probe")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+func classifySQLite(err error, dir string) *Error {
 	var e *sqlite.Error
-	switch {
-	case errors.As(err, &e):
-	case errors.Is(err, fs.ErrPermission):
-		return fail(ErrDenied, "", "let the daemon's user read and write the file and its folder")
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrInvalid):
-		return fail(ErrInvalid, "", "")
-	default:
+	if !errors.As(err, &e) {
 		return classifyOS(err)
 	}
 	switch code := e.Code(); code & 0xff {
@@ -141,8 +144,13 @@ func classifySQLite(err error) *Error {
 		return fail(ErrCorrupt, "", restoreHint)
 	case sqlite3.SQLITE_NOTADB:
 		return fail(ErrCorrupt, "the file is no SQLite database, or its first page is damaged", "name another file, or "+restoreHint)
-	case sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_CANTOPEN:
-		return fail(ErrDenied, "", "let the daemon's user read and write the file and its folder")
+	case sqlite3.SQLITE_CANTOPEN: // which says nothing about why
+		if err := probe(dir); err != nil {
+			return classifyOS(err)
+		}
+		return fail(ErrDenied, "", accessHint)
+	case sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH:
+		return fail(ErrDenied, "", accessHint)
 	case sqlite3.SQLITE_IOERR:
 		if code == sqlite3.SQLITE_IOERR_SHMSIZE {
 			return fail(ErrFull, "", "make room on its file system")

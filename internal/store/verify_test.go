@@ -147,10 +147,11 @@ func TestFlippedFile(t *testing.T) {
 	found, harmless := 0, 0
 	for i := range 1500 * soak() {
 		at := rng.IntN(len(file))
-		switch page := at / 4096 * 4096; { // most of a page is empty: where it begins and ends is not
-		case i%3 == 0:
+		page := at / 4096 * 4096
+		switch i % 3 { // most of a page is empty: where it begins and ends is not
+		case 0:
 			at = page + rng.IntN(100)
-		case i%3 == 1:
+		case 1:
 			at = page + 4095 - rng.IntN(200)
 		}
 		bad := bytes.Clone(file)
