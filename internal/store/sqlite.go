@@ -33,7 +33,7 @@ func openSQLite(ctx context.Context, path, vfs string) (Store, error) {
 	if path == "" {
 		return nil, s.wrap(ctx, "open", fail(ErrInvalid, "no path", "name a file"))
 	}
-	if err := create(path); err != nil {
+	if err := CreatePrivate(path); err != nil {
 		return nil, s.wrap(ctx, "open", err)
 	}
 	// fdatasync is as safe as fsync and leaves out the times of the file. A switch of the process.
@@ -57,10 +57,10 @@ func openSQLite(ctx context.Context, path, vfs string) (Store, error) {
 	return s.ready(ctx)
 }
 
-// create makes the file and its folder if they are missing, for its owner alone; SQLite would use the
-// umask. Its other files take the mode of this one. A file that is there is not even opened: closing
+// CreatePrivate makes an SQLite file and its folder if they are missing, for their owner alone; SQLite would use
+// the umask. Its other files take the mode of this one. A file that is there is not even opened: closing
 // it again would take away SQLite's locks in this process.
-func create(path string) error {
+func CreatePrivate(path string) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -126,6 +126,13 @@ func probe(dir string) error {
 		return err
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// SQLiteError makes an [*Error] of an error that SQLite returned for a file.
+func SQLiteError(op, path string, err error) *Error {
+	e := classifySQLite(err, filepath.Dir(path))
+	e.Op, e.Where, e.Err = op, path, err
+	return e
 }
 
 func classifySQLite(err error, dir string) *Error {
