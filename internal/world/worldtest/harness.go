@@ -15,6 +15,8 @@ type Harness struct {
 	// Job prepares a job of that kind and returns the order that starts its first run, with a
 	// number that no other job of the harness has.
 	Job func(t *testing.T, k Kind) world.Order
+	// Ready waits until a job that came up has made itself ready to be told to stop; nil = it always is.
+	Ready func(t *testing.T, run world.Run)
 	// Release ends a run of a kind that waits for it, with code 0.
 	Release func(run world.Run)
 	// Reopen opens another world over the same machine. The suite has closed the one before.

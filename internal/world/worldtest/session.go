@@ -50,6 +50,9 @@ func (s *session) up(k Kind) world.Order {
 	o := s.job(k)
 	s.start(o)
 	s.await(o.Run, fact.JobStarted)
+	if s.Ready != nil {
+		s.Ready(s.T, o.Run)
+	}
 	return o
 }
 
