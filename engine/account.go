@@ -82,13 +82,25 @@ var stateNames = [...]string{"unknown", "blocked", "waiting", "held", "starting"
 // Explain tells where a job stands at the time of the last fact or decision. ok is
 // false for a job that was never submitted.
 func (e *Engine) Explain(n int32) (x Explanation, ok bool) {
+	x, ok = e.explain(e.numbering.place(n))
+	if x.Waits {
+		x.Why.For = e.numbering.number(x.Why.For)
+	}
+	e.jobsOut(x.Ahead)
+	for i := range x.Protections {
+		x.Protections[i].Job = e.numbering.number(x.Protections[i].Job)
+	}
+	return x, ok
+}
+
+func (e *Engine) explain(n int32) (x Explanation, ok bool) {
 	if n < 0 || int(n) >= len(e.jobs) || e.jobs[n].state == absent {
 		return x, false
 	}
 	e.advance(e.now)
 	j := &e.jobs[n]
 	x.At, x.State, x.Promised = e.now, stateNames[j.state], j.promised
-	x.Why, x.Waits = e.Why(n)
+	x.Why, x.Waits = e.why(n)
 	if j.class != none {
 		x.Need = devices(e.classes[j.class].shape.Milli)
 	}

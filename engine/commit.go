@@ -14,6 +14,7 @@ import (
 // error means that the action does not belong to this state (a journal of
 // another cluster, say); the state is then unchanged.
 func (e *Engine) Commit(a *fact.Action) error {
+	a = e.actionIn(a)
 	if a.Job < 0 || int(a.Job) >= len(e.jobs) || e.jobs[a.Job].spec == nil {
 		return fmt.Errorf("%s of unknown job %d", a.Do, a.Job)
 	}

@@ -69,6 +69,7 @@ func (e *Engine) Decide(now workload.Time) Decision {
 	d := &e.decision
 	d.reset(now, len(e.pools))
 	d.actions = append(d.actions, e.toRefuse...)
+	refused := len(d.actions)
 	for i := range d.actions {
 		d.actions[i].At = now
 	}
@@ -97,6 +98,7 @@ func (e *Engine) Decide(now workload.Time) Decision {
 	}
 	// Whatever is due at this very instant is part of it: waking is for later.
 	e.wake = max(e.wake, now+1)
+	e.actionsOut(d.actions, refused)
 	return Decision{Actions: d.actions, Wake: e.wake, Again: d.again}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/place"
@@ -25,7 +26,12 @@ type Engine struct {
 	frees    []*cluster.Free
 	pools    []poolState
 
-	jobs    []job
+	jobs      []job
+	numbering numbering
+	// past are jobs that had ended when the engine was restored, by number; of those that
+	// ended before forgot nothing is remembered.
+	past    []past
+	forgot  workload.Time
 	q       queue
 	classes []class
 	classOf map[classKey]int32
@@ -69,15 +75,21 @@ type Engine struct {
 	plan     profile
 	easy     reservations
 	// promised lists the waiting jobs that have a date.
-	promised   []int32
-	scratch    []*cluster.Free
-	decision   decision
-	dynKeys    []int64
-	gauge      counters
-	limit      teamLimit
+	promised []int32
+	scratch  []*cluster.Free
+	decision decision
+	dynKeys  []int64
+	gauge    counters
+	limit    teamLimit
+	// budgets and epoch are what was told last, kept for a policy that shares by them.
+	budgets    *budget.Tree
+	epoch      workload.Time
 	victimSets int64
 	victims    []victim
 }
+
+// never is a time before all others that can be calculated with.
+const never workload.Time = -1 << 61
 
 type counters struct {
 	installed, available int64
@@ -98,7 +110,7 @@ func New(spec *cluster.Spec, pol *policy.Policy, d Defaults) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("policy %s: %w", pol.Name, err)
 	}
-	e := &Engine{layout: l, pol: pol, defaults: d, placer: p, classOf: map[classKey]int32{}, shapes: map[shapeKey]*place.Shape{}, wake: workload.Never, now: -1 << 61}
+	e := &Engine{layout: l, pol: pol, defaults: d, placer: p, classOf: map[classKey]int32{}, shapes: map[shapeKey]*place.Shape{}, wake: workload.Never, now: never, forgot: never, numbering: numbering{gone: none}}
 	if err := e.order.init(pol); err != nil {
 		return nil, fmt.Errorf("policy %s: %w", pol.Name, err)
 	}
@@ -152,6 +164,7 @@ var ErrUnknown = errors.New("unknown job or run")
 // Apply makes a fact true. Facts of one instant come in the order of their
 // kinds, inside a kind by number (SEMANTICS 3). An error leaves the state unchanged.
 func (e *Engine) Apply(f *fact.Fact) error {
+	f = e.factIn(f)
 	if e.sharing != nil && f.At < e.now {
 		return fmt.Errorf("%s at %d ms, but it is %d ms already: facts come in the order of time", f.Kind, f.At, e.now)
 	}
@@ -263,6 +276,9 @@ func (e *Engine) enqueue(n int32) {
 	if e.order.perJob || j.class == none || e.order.dynamic || e.sharing != nil {
 		j.class = e.classFor(n)
 	}
+	if e.order.perJob {
+		e.classes[j.class].keyOf = none // the same job may come back as another within an instant
+	}
 	if j.attempt == 0 {
 		e.placer.Asked(e.classes[j.class].shape)
 	}
@@ -270,7 +286,7 @@ func (e *Engine) enqueue(n int32) {
 	if c.never {
 		if j.state != refused {
 			j.state = refused
-			e.toRefuse = append(e.toRefuse, fact.Action{Do: fact.Refuse, Job: n, For: none, Reason: c.reason})
+			e.toRefuse = append(e.toRefuse, refuse(n, c.reason))
 			e.dirty = true
 			e.resolve(n)
 		}
@@ -292,6 +308,11 @@ func (e *Engine) enqueue(n int32) {
 		e.plan.fresh = append(e.plan.fresh, n)
 	}
 	e.dirty = true
+}
+
+// refuse is the action that sets a job aside for good.
+func refuse(n int32, why fact.Reason) fact.Action {
+	return fact.Action{Do: fact.Refuse, Job: n, For: none, Reason: why}
 }
 
 // insert and extract move a job in and out of its class's treap.
@@ -439,7 +460,10 @@ func (e *Engine) accrue(n int32, now workload.Time) {
 
 func (e *Engine) end(n int32, o workload.Outcome) {
 	j := &e.jobs[n]
-	j.state, j.outcome = ended, o
+	j.state, j.outcome, j.since = ended, o, e.now
+	if j.spec.Service != nil {
+		e.services = slices.DeleteFunc(e.services, func(s *service) bool { return s.job == n })
+	}
 	if e.sharing != nil {
 		e.sharing.events++
 	}

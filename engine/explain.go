@@ -10,6 +10,13 @@ import (
 // Why says why a job does not run: what the last decision found about its class,
 // with the numbers of now. ok is false if it runs, has ended or is unknown.
 func (e *Engine) Why(n int32) (r fact.Reason, ok bool) {
+	if r, ok = e.why(e.numbering.place(n)); ok {
+		r.For = e.numbering.number(r.For)
+	}
+	return r, ok
+}
+
+func (e *Engine) why(n int32) (r fact.Reason, ok bool) {
 	if n < 0 || int(n) >= len(e.jobs) {
 		return r, false
 	}
@@ -84,7 +91,7 @@ func (e *Engine) whyProtected(c *class) (fact.Reason, bool) {
 // by name: asked for one job at a time, it need not be indexed.
 func (e *Engine) waitsFor(n int32) int32 {
 	for _, a := range e.jobs[n].spec.After {
-		if on, ok := e.deps.ids[a.Job]; ok && e.jobs[on].state != ended {
+		if on, ok := e.deps.ids[a.Job]; ok && on >= 0 && e.jobs[on].state != ended {
 			return on
 		}
 	}
@@ -162,7 +169,7 @@ func (e *Engine) Gauge() Gauge {
 
 // Fits tells whether waiting job n fits what is free now, whoever else waits.
 func (e *Engine) Fits(n int32) bool {
-	if int(n) >= len(e.jobs) || e.jobs[n].state != waiting {
+	if n = e.numbering.place(n); n < 0 || int(n) >= len(e.jobs) || e.jobs[n].state != waiting {
 		return false
 	}
 	c := &e.classes[e.jobs[n].class]
@@ -175,7 +182,7 @@ func (e *Engine) CouldStart() (job int32, ok bool) {
 	for _, ci := range e.active {
 		c := &e.classes[ci]
 		if e.limit.admits(c) && e.placer.Fits(e.frees, smallest(c.shape)) {
-			return c.head, true
+			return e.numbering.number(c.head), true
 		}
 	}
 	return none, false

@@ -67,16 +67,22 @@ func (e *Engine) awaitPromotion(n int32) {
 	e.order.promotions.push(promotion{at, n, j.since})
 }
 
+// promotes tells whether an entry is that of a job that has waited since.
+func (e *Engine) promotes(p *promotion) bool {
+	j := &e.jobs[p.job]
+	return j.state == waiting && j.since == p.since
+}
+
 // promote moves jobs that have waited long enough to the first queue; their
 // service so far is forgotten, as Tiresias does.
 func (e *Engine) promote(now workload.Time) {
 	h := &e.order.promotions
 	for len(*h) > 0 && (*h)[0].at <= now {
 		p := h.pop()
-		j := &e.jobs[p.job]
-		if j.state != waiting || j.since != p.since {
+		if !e.promotes(&p) {
 			continue
 		}
+		j := &e.jobs[p.job]
 		e.extract(p.job)
 		j.attained = 0
 		e.order.key(e, p.job, e.q.keys[int(p.job)*e.q.terms:])
@@ -94,8 +100,12 @@ func (e *Engine) nextDemotion(now workload.Time, actions []fact.Action) workload
 	}
 	t := e.order.attained
 	next := workload.Never
-	if h := e.order.promotions; len(h) > 0 {
-		next = h[0].at
+	h := &e.order.promotions
+	for len(*h) > 0 && !e.promotes(&(*h)[0]) {
+		h.pop()
+	}
+	if len(*h) > 0 {
+		next = (*h)[0].at
 	}
 	falls := func(had, milli int64) {
 		if q := queueOf(t, had); int(q) < len(t.Thresholds) && milli > 0 { // work without GPUs attains nothing

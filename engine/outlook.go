@@ -52,7 +52,7 @@ func (o *Outlook) Starts(plan *horizon.Plan) []fact.PlannedStart {
 		}
 		seen[st.Job] = true
 		r := o.e.ahead.row
-		s := fact.PlannedStart{Job: o.o.jobs[st.Job], At: o.At + int64(st.Start)*o.Problem.StepLength}
+		s := fact.PlannedStart{Job: o.e.numbering.number(o.o.jobs[st.Job]), At: o.At + int64(st.Start)*o.Problem.StepLength}
 		nodes, gpus := r.split(o.e.layout, st.Offset, st.Size)
 		pool := o.e.layout.PoolOf[r.node[o.e.ahead.firstReal(st.Offset)]]
 		for k, at := range nodes {

@@ -10,7 +10,7 @@ import (
 
 // Job is what a job declares, nil for one that was never submitted or is forgotten.
 func (e *Engine) Job(n int32) *workload.Job {
-	if n < 0 || int(n) >= len(e.jobs) {
+	if n = e.numbering.place(n); n < 0 || int(n) >= len(e.jobs) || e.jobs[n].spec == gone {
 		return nil
 	}
 	return e.jobs[n].spec
@@ -26,7 +26,7 @@ func (e *Engine) Budgets() *budget.Tree {
 
 // StateOf is the name of the state that a job is in, as [Explanation.State] has it. O(1).
 func (e *Engine) StateOf(n int32) string {
-	if n < 0 || int(n) >= len(e.jobs) {
+	if n = e.numbering.place(n); n < 0 || int(n) >= len(e.jobs) {
 		return stateNames[absent]
 	}
 	return stateNames[e.jobs[n].state]
@@ -38,7 +38,7 @@ func (e *Engine) StateOf(n int32) string {
 // to stop at signal makes no progress from then on, if it saves its state when asked. It is
 // for worlds that know when things happen, and not what the contract makes of it.
 func (e *Engine) Settle(n int32, at, signal workload.Time, cause fact.Cause) (kept, lost, restart workload.Span) {
-	if n < 0 || int(n) >= len(e.jobs) {
+	if n = e.numbering.place(n); n < 0 || int(n) >= len(e.jobs) {
 		return 0, 0, 0
 	}
 	j := &e.jobs[n]

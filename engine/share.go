@@ -53,9 +53,9 @@ func (s *sharing) tick(now workload.Time) {
 func (s *sharing) decide(e *Engine, d *decision) {
 	p := &s.present
 	if e.uncommitted == 0 {
-		p.all, p.swaps, p.fresh = false, false, p.fresh[:0]
+		p.all, p.swaps, p.some, p.fresh = false, false, false, p.fresh[:0]
 	}
-	p.all, p.swaps = p.all || s.pending.all, p.swaps || s.pending.swaps
+	p.all, p.swaps, p.some = p.all || s.pending.all, p.swaps || s.pending.swaps, p.some || s.pending.some
 	for _, ci := range p.fresh {
 		e.classes[ci].fresh = true
 	}
@@ -72,7 +72,7 @@ func (s *sharing) decide(e *Engine, d *decision) {
 	}
 	if d.again {
 		e.dirty = true
-		s.pending.all, s.pending.swaps = p.all, p.swaps
+		s.pending.all, s.pending.swaps, s.pending.some = p.all, p.swaps, p.some
 		s.pending.fresh = append(s.pending.fresh, p.fresh...)
 	}
 }
@@ -86,7 +86,7 @@ func (e *Engine) share(d *decision) {
 	if e.spend(d); d.again {
 		return
 	}
-	if !p.all && !p.swaps && len(p.fresh) == 0 {
+	if !p.all && !p.swaps && !p.some {
 		e.wakeShared(d)
 		return
 	}

@@ -164,7 +164,10 @@ func (e *Engine) budgetsChanged(f *fact.Fact) error {
 		return ErrUnknown
 	}
 	if e.sharing != nil {
-		return e.rebudget(f)
+		if err := e.rebudget(f); err != nil {
+			return err
+		}
 	}
+	e.budgets, e.epoch = f.Budgets, f.Epoch
 	return nil
 }

@@ -92,6 +92,6 @@ func (s *sharing) queued(e *Engine, ci int32) bool {
 	if c.n > 1 {
 		return false
 	}
-	s.pending.fresh = append(s.pending.fresh, ci)
+	s.pending.fresh, s.pending.some = append(s.pending.fresh, ci), true
 	return true
 }

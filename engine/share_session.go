@@ -34,9 +34,15 @@ func (e *Engine) sessionChanged(f *fact.Fact) error {
 			return err
 		}
 	}
+	if j.state == absent || final(j.state) {
+		return ErrUnknown
+	}
 	s := e.sharing
-	if s == nil {
-		return nil // the policy knows no protection
+	if s == nil { // the policy knows no protection
+		if j.state == parked && f.Kind == fact.SessionActive {
+			e.enqueue(f.Job)
+		}
+		return nil
 	}
 	c := &s.jobs[f.Job]
 	s.in(j.pool)
@@ -54,8 +60,6 @@ func (e *Engine) sessionChanged(f *fact.Fact) error {
 		if !c.unallocated && session(j.spec) {
 			s.renew(e, f.Job, f.At)
 		}
-	case j.state == absent || final(j.state):
-		return ErrUnknown
 	default:
 		c.idles = false
 	}

@@ -82,6 +82,8 @@ type scope struct {
 	all bool
 	// swaps: also whether shares let some stop the allocated work of others.
 	swaps bool
+	// some: there were fresh ones, which need not wait any more.
+	some  bool
 	fresh []int32
 }
 

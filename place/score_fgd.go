@@ -23,6 +23,7 @@ type gradient struct {
 	next int64
 	// version counts the tables; scores of another version are void.
 	version uint64
+	typical []target
 	pools   []fragTable
 }
 

@@ -50,10 +50,7 @@ func (p *Placer) SetTargets(ts []Target) {
 // counted, what is learned is a function of the submissions; a shape that was
 // never counted counts once when it is first placed.
 func (p *Placer) Asked(s *Shape) {
-	s.asked = true
-	for _, rigid := range s.sizes {
-		rigid.asked = true
-	}
+	p.Known(s)
 	r, ok := p.scorer.(*gradient)
 	if !ok || r.targets.given {
 		return
@@ -132,10 +129,13 @@ func (ts *targets) typical() []target {
 // maxWeight keeps weighted sums over a node's GPUs far from overflow.
 const maxWeight = 1 << 30
 
-func (r *gradient) rebuild() {
+func (r *gradient) rebuild() { r.tables(r.targets.typical()) }
+
+// tables makes the tables of what is typical.
+func (r *gradient) tables(typical []target) {
 	r.version++
-	ts := r.targets.typical()
+	r.typical = typical
 	for i := range r.pools {
-		r.pools[i] = newFragTable(ts, &r.layout.Pools[i])
+		r.pools[i] = newFragTable(typical, &r.layout.Pools[i])
 	}
 }

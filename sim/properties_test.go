@@ -156,7 +156,11 @@ func drawWorld(t *rapid.T, rich bool) world {
 }
 
 func (x *world) run(t *rapid.T, p *policy.Policy, obs ...sim.Observer) (*sim.Result, bool) {
-	res, err := sim.Run(context.Background(), sim.Options{Workload: x.work, Cluster: x.spec, Policy: p, Assume: x.assume, Faults: x.faults, Observers: obs})
+	return x.probed(t, p, nil, obs...)
+}
+
+func (x *world) probed(t *rapid.T, p *policy.Policy, probe func(workload.Time, *engine.Engine), obs ...sim.Observer) (*sim.Result, bool) {
+	res, err := sim.Run(context.Background(), sim.Options{Workload: x.work, Cluster: x.spec, Policy: p, Assume: x.assume, Faults: x.faults, Observers: obs, Probe: probe})
 	if err != nil {
 		if _, bad := engine.New(x.spec, p, engine.Defaults{}); bad != nil {
 			return nil, false // the policy means nothing on this cluster

@@ -1,0 +1,192 @@
+package budget
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/escala-sched/escala/internal/pack"
+	"github.com/escala-sched/escala/workload"
+)
+
+// LedgerState is all that a ledger answers by, as of a time. Ledgers that answer alike
+// have equal states, whatever led there. It does not change, and several ledgers may be
+// made of one.
+type LedgerState struct {
+	at      workload.Time
+	window  workload.Span
+	usable  int64
+	cap     int64
+	offered []step
+	// charged and levels are by node; levels of nodes that are no leaves are 0.
+	charged   [][]step
+	levels    []int64
+	protected []protection // by end, then leaf
+}
+
+// State returns what the ledger knows as of a time that is not before its latest
+// change. The ledger stays as it is.
+func (l *Ledger) State(at workload.Time) *LedgerState {
+	s := &LedgerState{at: at, window: l.window, usable: l.credit.usable, cap: -1, charged: make([][]step, len(l.charged)), levels: make([]int64, len(l.charged))}
+	from := s.horizon()
+	s.offered = l.offered.since(from)
+	for i := range l.charged {
+		s.charged[i] = l.charged[i].since(from)
+	}
+	if l.credit.capped {
+		s.cap = l.credit.cap
+		for i := range l.credit.leaves {
+			if l.tree.Nodes[i].Leaf() {
+				b := l.credit.leaves[i]
+				b.settle(l.Rate(int32(i)), at)
+				s.levels[i] = b.level
+			}
+		}
+	}
+	s.protected = l.protected.outstanding(at)
+	return s
+}
+
+// horizon is the earliest time that can still be asked about.
+func (s *LedgerState) horizon() workload.Time { return s.at - s.window - Lookback }
+
+// since is the rate from a time on, without what changes nothing.
+func (h *history) since(from workload.Time) []step {
+	out := make([]step, 0, len(h.steps)-h.head)
+	for i := h.head; i < len(h.steps); i++ {
+		x := step{at: max(h.steps[i].at, from), rate: h.steps[i].rate}
+		if n := len(out); n > 0 && out[n-1].at == x.at {
+			out = out[:n-1]
+		}
+		n := len(out)
+		switch {
+		case n == 0 && x.rate == 0, n > 0 && out[n-1].rate == x.rate:
+			continue
+		case n > 0:
+			x.sum = out[n-1].sumAt(x.at)
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// outstanding are the protections that end after a time, those of one leaf and end
+// together.
+func (p *protections) outstanding(at workload.Time) []protection {
+	out := make([]protection, 0, len(p.heap))
+	for _, x := range p.heap {
+		if x.until > at {
+			out = append(out, x)
+		}
+	}
+	slices.SortFunc(out, func(a, b protection) int { return cmp.Or(cmp.Compare(a.until, b.until), cmp.Compare(a.leaf, b.leaf)) })
+	n := 0
+	for _, x := range out {
+		if n > 0 && out[n-1].until == x.until && out[n-1].leaf == x.leaf {
+			if out[n-1].milli += x.milli; out[n-1].milli == 0 {
+				n--
+			}
+			continue
+		}
+		out[n] = x
+		n++
+	}
+	return out[:n]
+}
+
+// RestoreLedger returns the ledger of a state, for a tree that has as many accounts, with
+// a window that may be another: what the state does not know was not charged.
+func RestoreLedger(t *Tree, window workload.Span, s *LedgerState) *Ledger {
+	l := NewLedger(t, window)
+	l.now, l.begun = s.at, true
+	l.offered.steps = slices.Clone(s.offered)
+	for i := range s.charged {
+		if len(s.charged[i]) > 0 {
+			l.charged[i].steps = slices.Clone(s.charged[i])
+		}
+	}
+	for _, p := range s.protected {
+		l.protected.add(p, 1, l.parent)
+		l.protected.push(p)
+	}
+	c := &l.credit
+	c.usable, c.cap, c.capped = s.usable, s.cap, s.cap >= 0
+	for i := range s.levels {
+		c.leaves[i].level = s.levels[i]
+	}
+	l.refill()
+	return l
+}
+
+// Fits tells whether the state can be one of a ledger of the tree, as of a time.
+func (s *LedgerState) Fits(t *Tree, at workload.Time) bool {
+	return len(s.levels) == len(t.Nodes) && s.at == at
+}
+
+// Code writes or reads the state of a ledger of the tree.
+func (s *LedgerState) Code(c *pack.Coder, t *Tree) {
+	n := len(t.Nodes)
+	if c.Reading() {
+		s.charged, s.levels = make([][]step, n), make([]int64, n)
+	}
+	c.Int(&s.at)
+	c.Int(&s.window)
+	c.Int(&s.usable)
+	c.Int(&s.cap)
+	s.codeSteps(c, &s.offered)
+	for i := n - 1; i >= 0; i-- {
+		if t.Nodes[i].Leaf() {
+			s.codeSteps(c, &s.charged[i])
+			c.Int(&s.levels[i])
+		} else if c.Reading() {
+			s.charged[i] = s.addUp(t.Nodes[i].Children)
+		}
+	}
+	last := s.at
+	pack.List(c, &s.protected, func(p *protection) {
+		c.From(&p.until, last)
+		c.Int32(&p.leaf)
+		c.Int(&p.milli)
+		last = p.until
+		if p.leaf < 0 || int(p.leaf) >= n || !t.Nodes[p.leaf].Leaf() {
+			c.Fail()
+		}
+	})
+}
+
+func (s *LedgerState) codeSteps(c *pack.Coder, steps *[]step) {
+	was := step{at: s.at}
+	first := true
+	pack.List(c, steps, func(x *step) {
+		c.From(&x.at, was.at)
+		c.From(&x.rate, was.rate)
+		switch {
+		case !first && x.at <= was.at, x.at > s.at:
+			c.Fail() // the order of time is what look-ups go by
+		case !first && c.Reading():
+			x.sum = was.sumAt(x.at)
+		}
+		was, first = *x, false
+	})
+}
+
+// addUp is the rate of an account above others.
+func (s *LedgerState) addUp(children []int32) []step {
+	type change struct {
+		at    workload.Time
+		delta int64
+	}
+	var all []change
+	for _, k := range children {
+		var rate int64
+		for _, x := range s.charged[k] {
+			all = append(all, change{x.at, x.rate - rate})
+			rate = x.rate
+		}
+	}
+	slices.SortFunc(all, func(a, b change) int { return cmp.Compare(a.at, b.at) })
+	var h history
+	for _, x := range all {
+		h.change(x.at, x.delta, s.horizon())
+	}
+	return h.since(s.horizon())
+}
