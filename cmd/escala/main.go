@@ -8,17 +8,24 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/term"
 
 	"github.com/escala-sched/escala/internal/atomicfile"
 	"github.com/escala-sched/escala/internal/cli"
+	"github.com/escala-sched/escala/internal/world/local"
 )
 
 // version is set by releases; without it the module's version counts.
 var version string
 
-func main() { os.Exit(run()) }
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == local.Command { // beside a job, for as long as it runs
+		os.Exit(local.Supervise(os.Args[2:], time.Now))
+	}
+	os.Exit(run())
+}
 
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -14,6 +14,7 @@ import (
 )
 
 const (
+	groupLive   = "live"
 	groupRun    = "run"
 	groupInputs = "inputs"
 )
@@ -90,8 +91,8 @@ Without any input, "escala compare" replays a real trace that it carries.`,
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.PersistentFlags().Var(newChoice(&s.color, "auto", "always", "never"), "color", "when to use colour: auto, always, never")
 	_ = root.RegisterFlagCompletionFunc("color", words("auto", "always", "never"))
-	root.AddGroup(&cobra.Group{ID: groupRun, Title: "Run:"}, &cobra.Group{ID: groupInputs, Title: "Policies and workloads:"})
-	root.AddCommand(compareCommand(s), simulateCommand(s), replayCommand(s), explainCommand(s), planCommand(s), policyCommand(s), budgetCommand(s), workloadCommand(s), versionCommand(s))
+	root.AddGroup(&cobra.Group{ID: groupLive, Title: "Schedule a cluster:"}, &cobra.Group{ID: groupRun, Title: "Replay a cluster's history:"}, &cobra.Group{ID: groupInputs, Title: "Policies and workloads:"})
+	root.AddCommand(serveCommand(s), compareCommand(s), simulateCommand(s), replayCommand(s), explainCommand(s), planCommand(s), policyCommand(s), budgetCommand(s), workloadCommand(s), versionCommand(s))
 	return root
 }
 

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/lmittmann/tint"
+	"github.com/spf13/cobra"
+
+	"github.com/escala-sched/escala/internal/daemon"
+	"github.com/escala-sched/escala/internal/live"
+	"github.com/escala-sched/escala/sim"
+	"github.com/escala-sched/escala/workload"
+)
+
+// serveFlags are the options of escala serve.
+type serveFlags struct {
+	state, journal, policy, budgets string
+	listen                          []string
+	cert, key, group                string
+	gpus                            int
+	shadow, demo, allowRoot         bool
+	logFormat, logLevel             string
+	checkpoint, restart, grace      workload.Span
+	limits                          live.Limits
+}
+
+const defaultListen = "127.0.0.1:7421"
+
+func serveCommand(s *State) *cobra.Command {
+	f := &serveFlags{}
+	c := &cobra.Command{
+		Use:     "serve",
+		GroupID: groupLive,
+		Short:   "Schedule the jobs of this machine: the daemon",
+		Long: `Runs the scheduler: it takes jobs from "escala submit" and over HTTP, decides with the
+same engine that simulates, keeps everything in a journal, and runs the jobs as processes
+of this machine. Without any option it takes the NVIDIA GPUs that nvidia-smi finds; with
+--gpus N it pretends to have N of them, to try things out. What runs goes on when the
+daemon stops, and is found again when it starts. docs/serve.md tells all of it.`,
+		Example: `  escala serve --demo
+  escala serve --gpus 8
+  escala serve --policy contract --budgets budgets.yaml --listen 127.0.0.1:7421`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, s) },
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.state, "state", "", "`directory` of all that is kept (default: "+stateDirText+")")
+	fl.StringVar(&f.journal, "journal", "", "`where` the journal is: a file, or postgres://... (default: in the state directory)")
+	fl.StringArrayVar(&f.listen, "listen", []string{defaultListen}, "`address` of the API besides the socket in the state directory; none = the socket alone")
+	fl.StringVar(&f.cert, "tls-cert", "", "certificate `file`; needed to listen beyond this machine")
+	fl.StringVar(&f.key, "tls-key", "", "key `file` of the certificate")
+	fl.StringVar(&f.group, "socket-group", "", "`group` that may use the socket, too")
+	fl.IntVar(&f.gpus, "gpus", 0, "pretend to have this `number` of GPUs instead of looking for real ones")
+	fl.StringVar(&f.policy, "policy", "contract", "`policy` for a new journal; later \"escala policy set\" changes it")
+	fl.StringVar(&f.budgets, "budgets", "", "budgets `file` for a new journal; later \"escala budget set\" changes them")
+	fl.BoolVar(&f.shadow, "shadow", false, "decide and journal everything, and do nothing")
+	fl.BoolVar(&f.demo, "demo", false, "also submit the jobs of a small made-up lab, so that there is something to see")
+	fl.BoolVar(&f.allowRoot, "allow-root", false, "let jobs that root submits run as root")
+	fl.Var(newChoice(&f.logFormat, "auto", "text", "json"), "log-format", "how to log to standard error: auto, text, json")
+	fl.Var(newChoice(&f.logLevel, "info", "debug", "warn", "error"), "log-level", "what to log: info, debug, warn, error")
+	fl.Var(span{&f.grace}, "grace", "time that jobs have to stop which do not say (default 30s)")
+	fl.Var(checkpoint{&f.checkpoint}, "checkpoint", "what jobs save that do not say: on-stop, never, or a duration between checkpoints (default never)")
+	fl.Var(span{&f.restart}, "restart-cost", "time that a start spends on restarting, of jobs that do not say")
+	fl.IntVar(&f.limits.UserAlive, "user-jobs", 100_000, "how many jobs of one user may wait and run at once; 0 = any number")
+	fl.IntVar(&f.limits.Alive, "jobs", 1_000_000, "how many jobs may wait and run at once; 0 = any number")
+	f.grace, f.checkpoint = 30*workload.Second, -1
+	return c
+}
+
+func (f *serveFlags) run(cmd *cobra.Command, s *State) error {
+	if f.demo && f.gpus == 0 {
+		f.gpus = demoGPUs
+	}
+	if f.gpus < 0 || f.gpus > 64 {
+		return badUsage("--gpus 8", "--gpus %d: want 1 to 64 on one machine", f.gpus)
+	}
+	dir, err := s.stateDir(f.state)
+	if err != nil {
+		return err
+	}
+	if f.demo && f.state == "" {
+		dir = filepath.Join(dir, "demo")
+	}
+	p, err := resolveOne(f.policy)
+	if err != nil {
+		return err
+	}
+	o := daemon.Options{State: dir, Journal: f.journal, CertFile: f.cert, KeyFile: f.key, SocketGroup: f.group, Pretend: f.gpus, Policy: p, Shadow: f.shadow,
+		AllowRoot: f.allowRoot, Limits: f.limits, Version: s.Build.name(), Now: time.Now, Log: f.logger(s),
+		Assume: sim.Assumptions{Checkpoint: f.checkpoint, RestartCost: f.restart, Grace: f.grace, StartLatency: startLatency}}
+	for _, l := range f.listen {
+		if l != "none" && l != "" {
+			o.Listen = append(o.Listen, l)
+		}
+	}
+	if f.budgets != "" {
+		if o.Budgets, err = s.loadBudgets(f.budgets, nil); err != nil {
+			return err
+		}
+	}
+	if f.demo {
+		if err := f.demonstrate(&o); err != nil {
+			return err
+		}
+	}
+	o.Ready = func(i *daemon.Info) { s.greet(i, f.demo) }
+	err = daemon.Run(cmd.Context(), o)
+	var wrong *daemon.Misconfigured
+	if errors.As(err, &wrong) {
+		return badInput(err, "escala serve --help")
+	}
+	return err
+}
+
+// startLatency is how long the start of a process may take before it is asked again.
+const startLatency = 30 * workload.Second
+
+// greet says what is served, and what to try next.
+func (s *State) greet(i *daemon.Info, demo bool) {
+	s.say("escala %s schedules %s.\n", s.Build.name(), i.World)
+	s.say("  policy   %s\n  journal  %s\n  socket   %s\n", i.Policy, i.Journal, i.Socket)
+	for _, a := range i.Addresses {
+		s.say("  API      http://%s (token in %s)\n", a, i.TokenFile)
+	}
+	server := ""
+	if dir, err := s.stateDir(""); err != nil || filepath.Join(dir, daemon.SocketName) != i.Socket {
+		server = " --server unix:" + i.Socket
+	}
+	if demo {
+		s.say("A made-up lab submits jobs. In another terminal: escala top%s\n", server)
+		return
+	}
+	s.say("In another terminal: escala submit%s --gpus 1 -- sleep 60\n", server)
+}
+
+// logger logs to standard error: for people on a terminal, else as JSON.
+func (f *serveFlags) logger(s *State) *slog.Logger {
+	level := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}[f.logLevel]
+	if f.logFormat == "json" || f.logFormat == "auto" && !s.Stderr.TTY {
+		return slog.New(slog.NewJSONHandler(s.Stderr, &slog.HandlerOptions{Level: level}))
+	}
+	return slog.New(tint.NewHandler(s.Stderr, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !s.colored(s.Stderr)}))
+}
+
+const stateDirText = "$XDG_STATE_HOME/escala, else ~/.local/state/escala; of root /var/lib/escala"
+
+// stateDir is where the daemon of this user keeps its state.
+func (s *State) stateDir(named string) (string, error) {
+	switch {
+	case named != "":
+		return filepath.Abs(named)
+	case s.Getenv("XDG_STATE_HOME") != "":
+		return filepath.Join(s.Getenv("XDG_STATE_HOME"), "escala"), nil
+	case os.Getuid() == 0:
+		return "/var/lib/escala", nil
+	case s.Getenv("HOME") != "":
+		return filepath.Join(s.Getenv("HOME"), ".local", "state", "escala"), nil
+	}
+	return "", badUsage("--state DIRECTORY", "there is neither XDG_STATE_HOME nor HOME to find the state directory by")
+}

@@ -1,0 +1,283 @@
+// Package daemon puts the parts of escala serve together: journal, spool, world, loop, HTTP.
+package daemon
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/escala-sched/escala/budget"
+	"github.com/escala-sched/escala/internal/api"
+	"github.com/escala-sched/escala/internal/auth"
+	"github.com/escala-sched/escala/internal/live"
+	"github.com/escala-sched/escala/internal/server"
+	"github.com/escala-sched/escala/internal/spool"
+	"github.com/escala-sched/escala/internal/store"
+	"github.com/escala-sched/escala/internal/world/local"
+	"github.com/escala-sched/escala/policy"
+	"github.com/escala-sched/escala/sim"
+)
+
+// Options say what to serve. State, Policy, Version, Now and Log are required.
+type Options struct {
+	// State is the directory of all that is kept.
+	State string
+	// Journal is where the journal is: a path or a DSN; empty = in State.
+	Journal string
+	// Listen are the addresses of the API besides the socket in State: "host:port".
+	Listen []string
+	// SocketGroup may use the socket besides the daemon's own user; empty = nobody may.
+	SocketGroup string
+	// CertFile and KeyFile make it TLS.
+	CertFile, KeyFile string
+	// Pretend is a number of GPUs that are not there; 0 = look for real ones.
+	Pretend int
+	// Policy and Budgets hold where the journal is new.
+	Policy  *policy.Policy
+	Budgets *budget.Tree
+	Assume  sim.Assumptions
+	// Shadow: everything is decided, and nothing done.
+	Shadow bool
+	// AllowRoot lets jobs run as uid 0.
+	AllowRoot bool
+	Limits    live.Limits
+	Roles     auth.Roles
+	Hosts     []string
+	SubmitTo  auth.SubmitTo
+	// Cgroups says whether runs get a cgroup each.
+	Cgroups local.Cgroups
+	Version string
+	Now     func() time.Time
+	Log     *slog.Logger
+	// Ready is told once requests are answered.
+	Ready func(*Info)
+	// Beside runs beside the daemon, as a client of it; nil = nothing does.
+	Beside func(ctx context.Context, d *live.Daemon) error
+}
+
+// Info is where a daemon can be reached, and what it serves.
+type Info struct {
+	World     string
+	Policy    string
+	Socket    string
+	Addresses []string
+	TokenFile string
+	Journal   string
+	Alive     int
+}
+
+// SocketName and JournalName are files of the state directory.
+const (
+	SocketName  = "escala.sock"
+	JournalName = "journal.db"
+)
+
+// Misconfigured is a daemon that cannot be started as it was asked for.
+type Misconfigured struct{ Err error }
+
+func (e *Misconfigured) Error() string { return e.Err.Error() }
+func (e *Misconfigured) Unwrap() error { return e.Err }
+
+// Run serves until the context ends. What runs goes on without it.
+func Run(ctx context.Context, o Options) error {
+	if err := os.MkdirAll(o.State, 0o711); err != nil {
+		return &Misconfigured{err}
+	}
+	if o.Journal == "" {
+		o.Journal = filepath.Join(o.State, "journal", JournalName)
+	}
+	st, err := store.Open(ctx, o.Journal)
+	if err != nil {
+		return &Misconfigured{fmt.Errorf("the journal: %w", err)}
+	}
+	defer func() { _ = st.Close() }()
+	sp, err := spool.Open(ctx, filepath.Join(o.State, "spool", "spool.db"))
+	if err != nil {
+		return &Misconfigured{fmt.Errorf("the spool: %w", err)}
+	}
+	defer func() { _ = sp.Close() }()
+	w, err := local.Open(ctx, local.Options{Dir: filepath.Join(o.State, "local"), Now: o.Now, Pretend: o.Pretend, AllowRoot: o.AllowRoot, Cgroups: o.Cgroups,
+		Payload: func(job int32) ([]byte, error) { return sp.Get(ctx, job) }})
+	if err != nil {
+		return &Misconfigured{fmt.Errorf("this machine: %w", err)}
+	}
+	host, _ := os.Hostname()
+	d, err := live.Open(ctx, live.Config{Store: st, World: w, Spool: sp, Policy: o.Policy, Budgets: o.Budgets, Assume: o.Assume, Version: o.Version,
+		Holder: fmt.Sprintf("pid %d on %s", os.Getpid(), host), Now: o.Now, Log: o.Log, Limits: o.Limits, Shadow: o.Shadow})
+	if err != nil {
+		_ = w.Close()
+		var other *live.OtherCluster
+		if errors.As(err, &other) {
+			return &Misconfigured{err}
+		}
+		return err
+	}
+	a, tokens, err := authOf(&o, d)
+	if err != nil {
+		_ = w.Close()
+		return &Misconfigured{err}
+	}
+	meter := newMeter(w, o.Log)
+	srv := server.New(server.Config{Daemon: d, World: w, WorldText: w.Describe(), Auth: a, Payload: payload, Command: command(sp), Activity: meter.last, Version: o.Version, Log: o.Log})
+	listeners, err := listen(ctx, &o)
+	if err != nil {
+		_ = w.Close()
+		return &Misconfigured{err}
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return d.Run(ctx) })
+	g.Go(func() error { d.Foresee(ctx); return nil })
+	g.Go(func() error { meter.run(ctx); return nil })
+	g.Go(func() error { return a.Run(ctx) })
+	for _, l := range listeners {
+		g.Go(func() error { return serve(ctx, l, a.Middleware(srv.Handler()), o.Log) })
+	}
+	if o.Beside != nil {
+		g.Go(func() error { return o.Beside(ctx, d) })
+	}
+	if o.Ready != nil {
+		info := &Info{World: w.Describe(), Policy: d.Header().Policy.Name, Socket: filepath.Join(o.State, SocketName), Journal: o.Journal, TokenFile: auth.FirstToken(o.State)}
+		for _, l := range listeners[1:] {
+			info.Addresses = append(info.Addresses, l.Addr().String())
+		}
+		c := d.Counts()
+		info.Alive = c.Waiting + c.Running + c.Held + c.Blocked
+		o.Ready(info)
+	}
+	err = g.Wait()
+	return errors.Join(err, tokens.Flush())
+}
+
+// authOf makes the first token, and says who may do what.
+func authOf(o *Options, d *live.Daemon) (*auth.Auth, *auth.Tokens, error) {
+	tokens, err := auth.OpenTokens(o.State, o.Now)
+	if err != nil {
+		return nil, nil, err
+	}
+	me := "root"
+	if u, err := user.Current(); err == nil {
+		me = u.Username
+	}
+	if made, err := tokens.EnsureFirst(me); err != nil {
+		return nil, nil, err
+	} else if made {
+		o.Log.Info("a token for the command line on this machine was made", "file", auth.FirstToken(o.State))
+	}
+	a, err := auth.New(auth.Config{Now: o.Now, Log: o.Log, Tokens: tokens, Roles: o.Roles, Hosts: o.Hosts, Open: []string{"/healthz", "/readyz"}, SubmitTo: o.SubmitTo,
+		Budgets: func() *budget.Tree { t, _, _ := d.Budgets(); return t }})
+	return a, tokens, err
+}
+
+// listen opens the socket, and the addresses that were asked for.
+func listen(ctx context.Context, o *Options) ([]net.Listener, error) {
+	l, err := auth.ListenSocket(filepath.Join(o.State, SocketName), o.SocketGroup)
+	if err != nil {
+		return nil, err
+	}
+	out := []net.Listener{l}
+	for _, addr := range o.Listen {
+		l, err := listenTCP(ctx, o, addr)
+		if err != nil {
+			for _, l := range out {
+				_ = l.Close()
+			}
+			return nil, err
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+func listenTCP(ctx context.Context, o *Options, addr string) (net.Listener, error) {
+	if err := auth.CheckListen(addr, o.CertFile != ""); err != nil {
+		return nil, err
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("the API cannot listen at %s: %w", addr, err)
+	}
+	if o.CertFile == "" {
+		return l, nil
+	}
+	c, err := auth.TLSConfig(o.CertFile, o.KeyFile, o.Now, o.Log)
+	if err != nil {
+		_ = l.Close()
+		return nil, err
+	}
+	return tls.NewListener(l, c), nil
+}
+
+// serve answers requests of one listener until the context ends; those under way get a moment.
+func serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
+	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ConnContext: auth.ConnContext, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		<-ctx.Done()
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+		defer cancel()
+		if s.Shutdown(end) != nil {
+			_ = s.Close()
+		}
+	}()
+	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	<-stopped
+	return nil
+}
+
+// payload is what the local world runs.
+func payload(run *api.Run, who *auth.Identity) ([]byte, error) {
+	if run == nil {
+		return nil, errors.New("say what is to run: a command or a script")
+	}
+	p := local.Payload{Argv: run.Command, Script: run.Script, Dir: run.Dir, Env: run.Env, Signal: run.Signal, ResumeExit: run.ResumeExit}
+	uid, gid := who.UID, who.GID
+	if uid < 0 {
+		u, err := user.Lookup(who.User)
+		if err != nil {
+			return nil, fmt.Errorf("user %s is not known on this machine, so that nothing can run for them", who.User)
+		}
+		uid, _ = strconv.Atoi(u.Uid)
+		gid, _ = strconv.Atoi(u.Gid)
+	}
+	id, group := uint32(uid), uint32(max(gid, 0))
+	p.UID, p.GID = &id, &group
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	return json.Marshal(&p)
+}
+
+// command reads the command line of a job.
+func command(sp *spool.Spool) func(ctx context.Context, job int32) ([]string, error) {
+	return func(ctx context.Context, job int32) ([]string, error) {
+		body, err := sp.Get(ctx, job)
+		if err != nil {
+			return nil, err
+		}
+		p, err := local.ParsePayload(body)
+		if err != nil {
+			return nil, err
+		}
+		if p.Script != "" {
+			return []string{"(script)"}, nil
+		}
+		return p.Argv, nil
+	}
+}

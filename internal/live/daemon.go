@@ -1,0 +1,179 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/escala-sched/escala/budget"
+	"github.com/escala-sched/escala/engine"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/internal/journal"
+	"github.com/escala-sched/escala/internal/spool"
+	"github.com/escala-sched/escala/internal/store"
+	"github.com/escala-sched/escala/internal/world"
+	"github.com/escala-sched/escala/policy"
+	"github.com/escala-sched/escala/sim"
+	"github.com/escala-sched/escala/workload"
+)
+
+// Config says what a daemon ties together. All but Budgets, Spool and Log are required.
+type Config struct {
+	Store store.Store
+	World world.World
+	// Spool keeps what the journal must not hold; nil = jobs come with nothing of that kind.
+	Spool Spool
+	// Policy and Budgets hold if the journal is new; otherwise those of the journal do.
+	Policy  *policy.Policy
+	Budgets *budget.Tree
+	// Assume fills in what jobs do not declare about interruption.
+	Assume sim.Assumptions
+	// Version of the program, Holder names this process.
+	Version, Holder string
+	// Now is the clock.
+	Now func() time.Time
+	Log *slog.Logger
+	// Limits bound what users may have.
+	Limits Limits
+	// Shadow: everything is decided and journalled, and nothing done.
+	Shadow bool
+	// SegmentBytes is how much is written before a new segment begins; 0 = 64 MiB.
+	SegmentBytes int64
+	// Observers see what becomes true, once it is on disk.
+	Observers []Observer
+}
+
+// Spool keeps what jobs must keep secret: command lines, environments.
+type Spool interface {
+	Put(ctx context.Context, entries []spool.Entry) error
+	Delete(ctx context.Context, jobs ...int32) error
+	Sweep(ctx context.Context, keep func(job int32) bool) (int, error)
+}
+
+// Limits bound what users may have; 0 = no limit.
+type Limits struct {
+	// UserAlive is how many jobs of a user may wait and run, Alive how many in all.
+	UserAlive, Alive int
+}
+
+// Observer sees lines of the journal once they are on disk. It is called from the loop:
+// it must be quick.
+type Observer interface {
+	Fact(f *fact.Fact)
+	Action(a *fact.Action)
+	Instant(g *sim.Gauge)
+}
+
+// Daemon is a running scheduler.
+type Daemon struct {
+	cfg    Config
+	log    *slog.Logger
+	engine *engine.Engine
+	book   *Book
+	header *journal.Header
+	clock  *clock
+	events *Events
+	inbox  inbox
+	views  viewer
+	ahead  forecaster
+
+	epoch   int64
+	head    store.Head
+	segment int64
+	// written is the size of the present segment.
+	written int64
+	wake    workload.Time
+	tx      tx
+	follow  follower
+
+	// ready: the journal can be written and the world was begun. trouble is what keeps it from that.
+	ready   atomic.Bool
+	trouble atomic.Pointer[string]
+	stats   Stats
+	mu      sync.Mutex
+	// policyBy is who set the policy in force.
+	policyBy string
+	done     chan struct{}
+}
+
+// Stats count what the loop did.
+type Stats struct {
+	Batches, Facts, Actions, Decisions, Refused atomic.Int64
+	// DecideNanos, AppendNanos and LoopNanos add up the time spent.
+	DecideNanos, AppendNanos, LoopNanos atomic.Int64
+	Retries                             atomic.Int64
+}
+
+// ErrClosed says that the daemon is going down.
+var ErrClosed = errors.New("the scheduler is going down")
+
+// ErrUnavailable says that the journal cannot be written for now.
+var ErrUnavailable = errors.New("the journal cannot be written for now")
+
+// Open folds the journal and begins the world. Run has to follow.
+func Open(ctx context.Context, cfg Config) (*Daemon, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.SegmentBytes == 0 {
+		cfg.SegmentBytes = 64 << 20
+	}
+	d := &Daemon{cfg: cfg, log: cfg.Log, events: NewEvents(), done: make(chan struct{})}
+	d.inbox.init()
+	d.tx.d = d
+	var err error
+	if d.epoch, err = cfg.Store.Claim(ctx, cfg.Holder); err != nil {
+		return nil, fmt.Errorf("claiming the journal: %w", err)
+	}
+	if err := d.fold(ctx); err != nil {
+		return nil, err
+	}
+	d.follow.init(d)
+	if err := d.learn(ctx); err != nil {
+		return nil, fmt.Errorf("recalling how long jobs ran: %w", err)
+	}
+	return d, nil
+}
+
+// Book is what is known of jobs and nodes.
+func (d *Daemon) Book() *Book { return d.book }
+
+// Events tell of changes.
+func (d *Daemon) Events() *Events { return d.events }
+
+// Stats are the loop's counters.
+func (d *Daemon) Stats() *Stats { return &d.stats }
+
+// Ready tells whether changes can be made now, and what keeps them from it.
+func (d *Daemon) Ready() (ok bool, trouble string) {
+	if t := d.trouble.Load(); t != nil {
+		return false, *t
+	}
+	return d.ready.Load(), "the scheduler is starting"
+}
+
+// Now is the wall clock.
+func (d *Daemon) Now() time.Time { return d.cfg.Now() }
+
+// Done is closed once the loop has ended.
+func (d *Daemon) Done() <-chan struct{} { return d.done }
+
+// Header says on what the journal's present segment stands.
+func (d *Daemon) Header() *journal.Header {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.header
+}
+
+// Shadow tells whether nothing is done.
+func (d *Daemon) Shadow() bool { return d.cfg.Shadow }
+
+// Wall is a time of the journal on the wall; zero for one that does not come.
+func (d *Daemon) Wall(t workload.Time) time.Time { return d.clock.wall(t) }
+
+// Time is a wall time on the journal's clock.
+func (d *Daemon) Time(t time.Time) workload.Time { return d.clock.of(t) }

@@ -1,0 +1,171 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"time"
+
+	"github.com/escala-sched/escala/budget"
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/engine"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/internal/journal"
+	"github.com/escala-sched/escala/internal/store"
+	"github.com/escala-sched/escala/workload"
+)
+
+// fold makes the state of the journal's last segment, or begins a journal.
+func (d *Daemon) fold(ctx context.Context) error {
+	var err error
+	if d.head, err = d.cfg.Store.Head(ctx); err != nil {
+		return err
+	}
+	if d.head.Seq == 0 {
+		return d.beginJournal(ctx)
+	}
+	began := d.cfg.Now()
+	in, out := io.Pipe()
+	go func() {
+		out.CloseWithError(d.cfg.Store.Read(ctx, d.head.Segment, func(b *store.Batch) error {
+			d.written += int64(len(b.Body))
+			_, err := out.Write(b.Body)
+			return err
+		}))
+	}()
+	defer in.Close()
+	if err := d.foldFrom(in); err != nil {
+		return fmt.Errorf("reading the journal from batch %d: %w", d.head.Segment, err)
+	}
+	if err := d.loadKeys(ctx); err != nil {
+		return err
+	}
+	d.segment = d.head.Segment
+	d.log.Info("the journal was read", "batches", d.head.Seq-d.head.Segment+1, "bytes", d.written, "alive", len(d.book.alive)-d.book.gone,
+		"took", d.cfg.Now().Sub(began).Round(time.Millisecond))
+	if err := d.sameCluster(); err != nil {
+		return err
+	}
+	if d.header.Engine != d.cfg.Version || !reflect.DeepEqual(d.header.Assume, d.cfg.Assume) {
+		h := *d.header
+		h.Assume = d.cfg.Assume
+		if d.engine, err = engine.Restore(h.Cluster, h.Policy, d.defaults(), d.engine.Snapshot()); err != nil {
+			return err
+		}
+		d.header = &h
+		return d.newSegment(ctx, nil)
+	}
+	return nil
+}
+
+// foldFrom reads the lines of a segment.
+func (d *Daemon) foldFrom(in io.Reader) error {
+	var peek bytes.Buffer
+	r, err := journal.NewReader("journal", io.TeeReader(in, &peek))
+	if err != nil {
+		return err
+	}
+	d.header = r.Header()
+	d.book = NewBook(d.header.Cluster)
+	w := &folder{d: d}
+	x, err := journal.Fold(r, w)
+	if err == nil {
+		err = w.err
+	}
+	if err != nil {
+		return err
+	}
+	d.engine = x.Engine
+	d.clock = newClock(d.cfg.Now, d.header.Workload.Epoch, max(x.Now, 0))
+	return nil
+}
+
+// folder fills the book from lines of the journal.
+type folder struct {
+	d   *Daemon
+	err error
+}
+
+func (w *folder) Snapshot(e *engine.Engine, raw []byte) {
+	var line struct {
+		Live *saved `json:"live"`
+	}
+	if err := json.Unmarshal(raw, &line); err != nil || line.Live == nil {
+		w.err = fmt.Errorf("the snapshot does not hold what a live journal's does: %v", err)
+		return
+	}
+	w.d.policyBy = line.Live.PolicyBy
+	w.err = w.d.book.load(line.Live, e)
+}
+
+func (w *folder) Fact(f *fact.Fact)     { w.d.book.fact(f) }
+func (w *folder) Action(a *fact.Action) { w.d.book.action(a) }
+
+// beginJournal writes the first lines of a new one: header and budgets.
+func (d *Daemon) beginJournal(ctx context.Context) error {
+	spec := d.cfg.World.Cluster()
+	now := d.cfg.Now()
+	day := now.UTC().Truncate(24 * time.Hour)
+	d.header = &journal.Header{Engine: d.cfg.Version, Cluster: spec, Policy: d.cfg.Policy, Assume: d.cfg.Assume,
+		Workload: workload.Workload{Name: spec.Name, Source: "live", Format: "journal", Epoch: day.UnixMilli()}}
+	d.book = NewBook(spec)
+	d.clock = newClock(d.cfg.Now, day.UnixMilli(), 0)
+	var err error
+	if d.engine, err = engine.New(spec, d.cfg.Policy, d.defaults()); err != nil {
+		return err
+	}
+	t := &d.tx
+	now0, _ := d.clock.next()
+	t.begin(now0)
+	if t.body, err = journal.AppendHeader(t.body, d.header); err != nil {
+		return err
+	}
+	t.lines = 1
+	if d.cfg.Policy.Sharing != nil {
+		tree := d.cfg.Budgets
+		if tree == nil {
+			tree = budget.Equal(equalName, nil)
+		}
+		if err := t.fact(fact.Fact{Kind: fact.BudgetsChanged, Job: -1, Node: -1, Budgets: tree, Epoch: day.UnixMilli()}); err != nil {
+			return err
+		}
+		d.decide(t)
+	}
+	return d.write(ctx, t)
+}
+
+// sameCluster holds that the world is the one that the journal is of.
+func (d *Daemon) sameCluster() error {
+	was, is := d.header.Cluster, d.cfg.World.Cluster()
+	if was.Count == is.Count && reflect.DeepEqual(was.Nodes, is.Nodes) {
+		return nil
+	}
+	return &OtherCluster{Was: was, Is: is}
+}
+
+// OtherCluster says that a journal is of another cluster than the world.
+type OtherCluster struct{ Was, Is *cluster.Spec }
+
+func (e *OtherCluster) Error() string {
+	return fmt.Sprintf("the journal is of a cluster with %d GPUs on %d nodes, but there are %d GPUs on %d nodes, or they differ in name, type, cores or memory",
+		e.Was.GPUs(), len(e.Was.Nodes), e.Is.GPUs(), len(e.Is.Nodes))
+}
+
+// loadKeys recalls the idempotency keys that still hold.
+func (d *Daemon) loadKeys(ctx context.Context) error {
+	rows, err := d.cfg.Store.Keys(ctx, d.clock.last-keyFor)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		var k keyed
+		if err := json.Unmarshal(rows[i].Body, &k); err != nil {
+			return fmt.Errorf("idempotency key %s: %w", rows[i].Key, err)
+		}
+		d.book.keys[rows[i].Key] = k
+	}
+	return nil
+}

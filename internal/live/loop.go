@@ -1,0 +1,233 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/escala-sched/escala/internal/store"
+	"github.com/escala-sched/escala/internal/world"
+	"github.com/escala-sched/escala/sim"
+	"github.com/escala-sched/escala/workload"
+)
+
+// most is how many requests one batch takes: what comes while it is written is the next.
+const most = 8192
+
+// Run begins the world and serves until the context ends. What runs goes on without it.
+func (d *Daemon) Run(ctx context.Context) error {
+	defer close(d.done)
+	defer d.inbox.close(ErrClosed)
+	if err := d.begin(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		d.ready.Store(false)
+		if err := d.cfg.World.Close(); err != nil {
+			d.log.Error("closing the world", "err", err)
+		}
+	}()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-d.inbox.bell:
+		case <-timer.C:
+		}
+		if err := d.turn(ctx); err != nil {
+			if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		timer.Reset(d.clock.until(min(d.wake, d.follow.next())))
+	}
+}
+
+// begin tells the world what the journal believes, and sends again what it may not have got.
+func (d *Daemon) begin(ctx context.Context) error {
+	if d.cfg.Shadow {
+		d.ready.Store(true)
+		return nil
+	}
+	beliefs := d.beliefs()
+	if err := d.cfg.World.Begin(ctx, beliefs, d.inbox.report); err != nil {
+		return fmt.Errorf("beginning the world: %w", err)
+	}
+	var again []world.Order
+	for i := range beliefs {
+		switch b := &beliefs[i]; {
+		case b.Stopping:
+			again = append(again, d.stopOrder(b.Job))
+		case !b.Up:
+			again = append(again, b.Order)
+		}
+	}
+	d.cfg.World.Do(again...)
+	d.ready.Store(true)
+	return nil
+}
+
+// turn serves what has come as one instant: facts, a decision, one batch on disk, and only
+// then answers and orders.
+func (d *Daemon) turn(ctx context.Context) error {
+	began := d.cfg.Now()
+	requests, reports := d.inbox.take(most)
+	now, set := d.clock.next()
+	timed := now >= d.wake
+	t := &d.tx
+	t.begin(now)
+	d.book.mu.Lock()
+	if set != 0 {
+		t.clockStepped(set)
+	}
+	for i := range reports {
+		t.report(&reports[i])
+	}
+	for _, r := range requests {
+		r.value, r.err = r.do(t)
+	}
+	d.follow.due(t)
+	if len(t.facts) > 0 || timed {
+		d.decide(t)
+	}
+	d.book.mu.Unlock()
+	if len(t.body) > 0 {
+		if err := d.write(ctx, t); err != nil {
+			for _, r := range requests {
+				if r.err == nil {
+					r.err = err
+				}
+				r.done <- answer{err: r.err}
+			}
+			return err
+		}
+		d.publish(t)
+	}
+	if t.policy != nil { // it is in force once it is on disk
+		if err := d.newSegment(ctx, t.policy); err != nil {
+			requests[0].done <- answer{err: err}
+			return err
+		}
+	}
+	for _, r := range requests {
+		r.done <- answer{r.value, r.err}
+	}
+	d.send(t)
+	d.stats.LoopNanos.Add(d.cfg.Now().Sub(began).Nanoseconds())
+	if d.written >= d.cfg.SegmentBytes {
+		return d.newSegment(ctx, nil)
+	}
+	return nil
+}
+
+// decide asks the engine until it has nothing more to say about this instant.
+func (d *Daemon) decide(t *tx) {
+	began := d.cfg.Now()
+	if len(t.facts) == 0 {
+		t.timer()
+	}
+	for range 1000 {
+		x := d.engine.Decide(t.now)
+		d.stats.Decisions.Add(1)
+		d.wake = x.Wake
+		for i := range x.Actions {
+			t.action(&x.Actions[i])
+		}
+		if !x.Again {
+			break
+		}
+	}
+	d.stats.DecideNanos.Add(d.cfg.Now().Sub(began).Nanoseconds())
+}
+
+// write puts a batch on disk, and goes on trying while the store cannot be reached: what
+// was decided stays decided, and nothing is sent before.
+func (d *Daemon) write(ctx context.Context, t *tx) error {
+	began := d.cfg.Now()
+	defer func() { d.stats.AppendNanos.Add(d.cfg.Now().Sub(began).Nanoseconds()) }()
+	b := &store.Batch{Seq: d.head.Seq + 1, Segment: d.segment, Epoch: d.epoch, At: t.now, Lines: t.lines, Body: t.body}
+	if d.segment == 0 {
+		b.Segment, d.segment = b.Seq, b.Seq
+	}
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		err := d.append(ctx, b, t)
+		if err == nil {
+			break
+		}
+		if errors.Is(err, store.ErrStale) || errors.Is(err, store.ErrConflict) {
+			return fmt.Errorf("another scheduler writes this journal: %w", err)
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("going down with a batch that is not on disk, nothing of which was done: %w", err)
+		}
+		text := err.Error()
+		if d.trouble.Swap(&text) == nil {
+			d.log.Error("the journal cannot be written; trying again", "err", err)
+		}
+		d.stats.Retries.Add(1)
+		d.inbox.refuse(fmt.Errorf("%w: %w", ErrUnavailable, err))
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+	if d.trouble.Swap(nil) != nil {
+		d.log.Info("the journal can be written again")
+	}
+	d.head.Seq, d.head.Chain, d.head.At, d.head.Segment = b.Seq, b.Chain, b.At, b.Segment
+	d.written += int64(len(b.Body))
+	d.stats.Batches.Add(1)
+	return nil
+}
+
+func (d *Daemon) append(ctx context.Context, b *store.Batch, t *tx) error {
+	if err := t.spoolAll(ctx); err != nil {
+		return err
+	}
+	return d.cfg.Store.Append(ctx, b, t.rows)
+}
+
+// publish tells observers and listeners what is on disk now.
+func (d *Daemon) publish(t *tx) {
+	d.stats.Facts.Add(int64(len(t.facts)))
+	d.stats.Actions.Add(int64(len(t.actions)))
+	for i := range t.facts {
+		d.ahead.fact(d.book, &t.facts[i])
+	}
+	for i := range t.actions {
+		d.ahead.action(&t.actions[i])
+	}
+	for _, o := range d.cfg.Observers {
+		for i := range t.facts {
+			o.Fact(&t.facts[i])
+		}
+		for i := range t.actions {
+			o.Action(&t.actions[i])
+		}
+		g := d.gauge(t.now)
+		o.Instant(&g)
+	}
+	d.events.publish(d, t)
+}
+
+func (d *Daemon) gauge(now workload.Time) sim.Gauge {
+	g := d.engine.Gauge()
+	out := sim.Gauge{At: now, Installed: g.Installed, Available: g.Available, Assigned: g.Assigned, Held: g.Held,
+		WaitingJobs: g.WaitingJobs, WaitingMilli: g.WaitingMilli, RunningJobs: g.RunningJobs}
+	out.Fragmented = g.WaitingJobs > 0 && d.engine.Fragmented()
+	return out
+}
+
+// refuse answers requests that wait while nothing can be written.
+func (in *inbox) refuse(err error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, r := range in.requests {
+		r.done <- answer{err: err}
+	}
+	in.requests = nil
+}

@@ -1,0 +1,86 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/escala-sched/escala/engine"
+	"github.com/escala-sched/escala/internal/journal"
+	"github.com/escala-sched/escala/policy"
+)
+
+// A segment is a stretch of the journal that can be read by itself: a header, a snapshot of
+// all that is known, then lines. One begins when the journal does, when a new version or a
+// new policy decides, and when the last one has grown long.
+
+// liveField is where the snapshot line keeps what the book knows.
+const liveField = "live"
+
+// segmentHead is the two lines that begin a segment: header and snapshot.
+func (d *Daemon) segmentHead(h *journal.Header) ([]byte, error) {
+	body, err := journal.AppendHeader(nil, h)
+	if err != nil {
+		return nil, err
+	}
+	body = journal.AppendSnapshot(body, d.clock.last, d.engine.Snapshot())
+	book, err := json.Marshal(d.save())
+	if err != nil {
+		return nil, err
+	}
+	body = bytes.TrimSuffix(body, []byte("}\n"))
+	body = append(append(body, `,"`+liveField+`":`...), book...)
+	return append(body, '}', '\n'), nil
+}
+
+// newSegment begins one, under another policy if there is a new one. The book's lock is not held.
+func (d *Daemon) newSegment(ctx context.Context, p *newPolicy) error {
+	h := *d.header
+	h.Engine = d.cfg.Version
+	if p != nil {
+		e, err := engine.Restore(d.header.Cluster, p.policy, d.defaults(), d.engine.Snapshot())
+		if err != nil {
+			return fmt.Errorf("taking over policy %s: %w", p.policy.Name, err)
+		}
+		d.log.Info("another policy decides from now on", "policy", p.policy.Name, "by", p.by)
+		h.Policy = p.policy
+		d.book.mu.Lock()
+		d.engine, d.policyBy = e, p.by
+		d.book.mu.Unlock()
+	}
+	d.mu.Lock()
+	d.header = &h
+	d.mu.Unlock()
+	body, err := d.segmentHead(&h)
+	if err != nil {
+		return fmt.Errorf("beginning a segment of the journal: %w", err)
+	}
+	d.segment, d.written = 0, 0
+	t := &d.tx
+	t.begin(d.clock.last)
+	t.body, t.lines = append(t.body, body...), 2
+	d.wake = 0
+	if err := d.write(ctx, t); err != nil {
+		return err
+	}
+	if t.policy = p; p != nil {
+		d.events.publish(d, t)
+	}
+	return nil
+}
+
+// tryPolicy tells whether a policy can take over the present state.
+func (d *Daemon) tryPolicy(p *policy.Policy) error {
+	_, err := engine.Restore(d.header.Cluster, p, d.defaults(), d.engine.Snapshot())
+	return err
+}
+
+// Defaults are what is assumed of jobs that declare nothing about interruption.
+func (d *Daemon) Defaults() engine.Defaults { return d.defaults() }
+
+// defaults are the assumptions as the engine takes them.
+func (d *Daemon) defaults() engine.Defaults {
+	a := &d.cfg.Assume
+	return engine.Defaults{Checkpoint: a.Checkpoint, RestartCost: a.RestartCost, Grace: a.Grace, StartLatency: a.StartLatency}
+}
