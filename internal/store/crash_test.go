@@ -122,7 +122,7 @@ func TestKill(t *testing.T) {
 		s.Close()
 		rng := rand.New(rand.NewPCG(uint64(os.Getpid()), 2))
 		var acked int64
-		for round := range rounds[kind] * soak() {
+		for round := range rounds[kind] * soak() / min(slow, 2) {
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), "ESCALA_STORE_CHILD="+dsn)
 			var stderr strings.Builder
@@ -199,7 +199,7 @@ func TestPowerCut(t *testing.T) {
 	first := t.TempDir()
 	rec := recorded(t, first, 80, "")
 	deepest := int64(0)
-	for i := range 150 * soak() {
+	for i := range 150 * soak() / slow {
 		dir := filepath.Join(t.TempDir(), "a")
 		os.Mkdir(dir, 0o700)
 		// The first images are of the time when the store is made.

@@ -57,7 +57,7 @@ func (s *store) rows(ctx context.Context, q querier, t *table, more string, args
 		}
 		defer func() { _ = rows.Close() }() // rows.Err tells
 		for rows.Next() {
-			row, err := t.scan(rows)
+			row, err := t.scan(ctx, rows)
 			if !yield(row, err) || err != nil {
 				return
 			}

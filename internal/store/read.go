@@ -89,6 +89,9 @@ func (s *store) links(ctx context.Context, q querier, prev *Head, last int64, fn
 	for rows.Next() {
 		var b Batch
 		if err := rows.Scan(&b.Seq, &b.Segment, &b.Epoch, &b.At, &b.Lines, &body, &chain); err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
 			return nil, corruptBatch(prev.Seq+1, err.Error())
 		}
 		b.Body = body

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	"encoding/binary"
 	"fmt"
@@ -124,8 +125,8 @@ func (t *table) sound(row []any) bool {
 	return !t.sealed || t.sum(row[:last]) == row[last]
 }
 
-// scan reads the current row. Its error says which row is damaged.
-func (t *table) scan(rows *sql.Rows) ([]any, error) {
+// scan reads the current row. Its error says which row is damaged, unless the context has ended.
+func (t *table) scan(ctx context.Context, rows *sql.Rows) ([]any, error) {
 	to := make([]any, len(t.cols))
 	for i := range to {
 		switch t.types[i] {
@@ -138,6 +139,9 @@ func (t *table) scan(rows *sql.Rows) ([]any, error) {
 		}
 	}
 	if err := rows.Scan(to...); err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
 		return nil, fail(ErrCorrupt, fmt.Sprintf("a row of table %s: %v", t.name, err), restoreHint)
 	}
 	for i, p := range to {

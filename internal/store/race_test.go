@@ -1,0 +1,6 @@
+//go:build race
+
+package store
+
+// The race detector slows what flips bits down by ten.
+const slow = 10
