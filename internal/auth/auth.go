@@ -53,7 +53,6 @@ type Auth struct {
 	sessions *sessions
 	codes    *codes
 	issuers  []*issuer
-	logins   *logins
 }
 
 // New checks a configuration. It contacts nobody: [Auth.Run] does.
@@ -85,7 +84,6 @@ func New(cfg Config) (*Auth, error) {
 	a.failed = newFailures(cfg.Now)
 	a.sessions = newSessions(cfg.Now)
 	a.codes = newCodes(cfg.Now)
-	a.logins = newLogins(cfg.Now)
 	return a, nil
 }
 
@@ -111,7 +109,6 @@ func (a *Auth) Run(ctx context.Context) error {
 				a.flush()
 				a.sessions.prune()
 				a.codes.prune()
-				a.logins.prune()
 			}
 		}
 	})

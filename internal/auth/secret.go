@@ -64,6 +64,8 @@ func draw(prefix string) Secret {
 // that a slow hash would add nothing.
 type digest [sha256.Size]byte
 
+func hexOf(d digest) string { return hex.EncodeToString(d[:]) }
+
 func digestOf(text string) digest { return sha256.Sum256([]byte(text)) }
 
 // is compares in constant time.

@@ -138,13 +138,7 @@ func (s *sessions) prune() {
 // csrfOf is the value that goes with a cookie. It is made of the cookie, so that nothing has to be
 // kept, and the cookie cannot be made of it.
 func csrfOf(cookie Secret) string {
-	d := digestOf("csrf\x00" + cookie.Reveal())
-	const hex = "0123456789abcdef"
-	out := make([]byte, 0, 2*len(d))
-	for _, b := range d {
-		out = append(out, hex[b>>4], hex[b&15])
-	}
-	return string(out)
+	return hexOf(digestOf("csrf\x00" + cookie.Reveal()))
 }
 
 // secure tells whether cookies are for TLS alone.
