@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -118,11 +119,10 @@ func child(dsn string) {
 func TestKill(t *testing.T) {
 	rounds := map[string]int{"sqlite": 20, "postgres": 5}
 	each(t, func(t *testing.T, s *store, dsn string) {
-		_, kind, _ := strings.Cut(t.Name(), "/")
 		s.Close()
 		rng := rand.New(rand.NewPCG(uint64(os.Getpid()), 2))
 		var acked int64
-		for round := range rounds[kind] * soak() / min(slow, 2) {
+		for round := range rounds[path.Base(t.Name())] * soak() / min(slow, 2) {
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), "ESCALA_STORE_CHILD="+dsn)
 			var stderr strings.Builder

@@ -6,7 +6,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -341,6 +343,33 @@ func TestConcurrent(t *testing.T) {
 			err = errors.Join(err, <-errs)
 		}
 		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A store of an earlier version gets the steps that it lacks, and is then refused by the earlier version.
+func TestNextStep(t *testing.T) {
+	each(t, func(t *testing.T, s *store, dsn string) {
+		filled(t, s)
+		want := read(t, s, 0)
+		old := steps
+		defer func() { steps = old }()
+		steps = append(old[:len(old):len(old)], "CREATE TABLE later (a {int} NOT NULL) {end}", "ALTER TABLE later ADD COLUMN b {text}")
+		next := open(t, dsn)
+		if _, err := next.w.Exec("INSERT INTO later (a, b) VALUES (1, 'x')"); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(read(t, next, 0), want) {
+			t.Fatal("other batches")
+		}
+		open(t, dsn) // nothing more to do
+		steps = append(old[:len(old):len(old)], "CREATE TABLE", "")
+		if _, err := Open(bg, fresh(t, path.Base(t.Name()))); !errors.Is(err, ErrDatabase) {
+			t.Fatalf("a step that fails: %v", err)
+		}
+		steps = old
+		if _, err := Open(bg, dsn); !errors.Is(err, ErrNewer) {
 			t.Fatal(err)
 		}
 	})

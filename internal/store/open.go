@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"strings"
+	"time"
 )
 
 // Open opens a store and brings its schema up to date. dsn is the path of an SQLite file, which is made if
@@ -26,6 +28,11 @@ func Open(ctx context.Context, dsn string) (Store, error) {
 // ready prepares the schema and the statements that every append needs.
 func (s *store) ready(ctx context.Context) (Store, error) {
 	err := s.migrate(ctx)
+	// SQLite does not wait for its turn when several processes make a file at once.
+	for try := 0; errors.Is(err, ErrBusy) && try < 20 && ctx.Err() == nil; try++ {
+		time.Sleep(50 * time.Millisecond)
+		err = s.migrate(ctx)
+	}
 	if err == nil && !s.numbered { // pgx keeps statements by itself
 		err = s.heat(ctx)
 	}
