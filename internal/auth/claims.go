@@ -34,7 +34,7 @@ func (c claims) verified() bool {
 
 // user is the name of whom the token is about.
 func (c claims) user(cfg *Issuer, subject string) (string, error) {
-	name := ""
+	var name string
 	switch cfg.UserClaim {
 	case "":
 		if name = c.text("preferred_username"); name == "" && c.verified() {
