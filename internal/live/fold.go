@@ -79,6 +79,11 @@ func (d *Daemon) foldFrom(in io.Reader) error {
 		return err
 	}
 	d.engine = x.Engine
+	// A fold takes no decisions, so it does not know when the next is due. Asked again at the
+	// same instant the engine has nothing to add; if it had, it is asked in earnest at once.
+	if again := d.engine.Decide(x.Now); len(again.Actions) == 0 {
+		d.wake = again.Wake
+	}
 	d.clock = newClock(d.cfg.Now, d.header.Workload.Epoch, max(x.Now, 0))
 	return nil
 }

@@ -195,7 +195,9 @@ func TestPreemption(t *testing.T) {
 			t.Error("it declares a minimum runtime of 0, and is charged")
 		}
 		r.wait(time.Minute)
-		id := r.submit("eva", 8, func(s *Submission) { s.Job.Contract = workload.Contract{HasMinRuntime: true, MinRuntime: workload.Hour} })
+		id := r.submit("eva", 8, func(s *Submission) {
+			s.Job.Contract = workload.Contract{HasMinRuntime: true, MinRuntime: workload.Hour}
+		})
 		r.wait(40 * time.Second)
 		r.want(id, "running")
 		j := r.job(fill)

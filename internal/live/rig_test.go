@@ -37,6 +37,11 @@ type rig struct {
 // bubble runs a test in pretended time.
 func bubble(t *testing.T, behave func(o *world.Order) simworld.Behaviour, edit func(*Config), test func(r *rig)) {
 	t.Helper()
+	bubbleOn(t, simworld.Options{Behave: behave, Now: time.Now}, edit, test)
+}
+
+func bubbleOn(t *testing.T, opts simworld.Options, edit func(*Config), test func(r *rig)) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "journal.db")
 	synctest.Test(t, func(t *testing.T) {
 		st, err := store.Open(t.Context(), path)
@@ -47,7 +52,7 @@ func bubble(t *testing.T, behave func(o *world.Order) simworld.Behaviour, edit f
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := simworld.New(cluster.Uniform("rig", 2, 8), simworld.Options{Behave: behave, Now: time.Now})
+		m := simworld.New(cluster.Uniform("rig", 2, 8), opts)
 		r := &rig{t: t, machine: m, store: st, cfg: Config{Store: st, Policy: p, Version: "test", Holder: "test", Now: time.Now,
 			Assume: sim.Assumptions{Checkpoint: -1, Grace: 10 * workload.Second, StartLatency: 30 * workload.Second}}}
 		if edit != nil {
@@ -69,14 +74,24 @@ func bubble(t *testing.T, behave func(o *world.Order) simworld.Behaviour, edit f
 // start opens a daemon over what the store has, and runs it.
 func (r *rig) start() {
 	r.t.Helper()
-	ctx, cancel := context.WithCancel(r.t.Context())
+	r.open()
+	r.run()
+}
+
+func (r *rig) open() {
+	r.t.Helper()
 	r.cfg.World = r.machine.Open()
-	d, err := Open(ctx, r.cfg)
+	d, err := Open(r.t.Context(), r.cfg)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.d, r.stop, r.ended = d, cancel, make(chan error, 1)
-	go func() { r.ended <- d.Run(ctx) }()
+	r.d = d
+}
+
+func (r *rig) run() {
+	ctx, cancel := context.WithCancel(r.t.Context())
+	r.stop, r.ended = cancel, make(chan error, 1)
+	go func(d *Daemon) { r.ended <- d.Run(ctx) }(r.d)
 	synctest.Wait()
 }
 

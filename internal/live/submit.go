@@ -294,6 +294,9 @@ func (t *tx) check(s *Submission) error {
 	j.After = slices.DeleteFunc(slices.Clone(j.After), func(a workload.Dependency) bool {
 		return t.d.book.jobs[t.d.book.byID[a.Job]].Phase == Ended
 	})
+	if len(j.After) == 0 {
+		j.After = nil
+	}
 	return nil
 }
 
