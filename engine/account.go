@@ -153,6 +153,7 @@ func (e *Engine) explainRoom(x *Explanation, c *class) {
 func (e *Engine) queueOrder(lane int32) []int32 {
 	var out []int32
 	if e.sharing == nil {
+		e.decision.now = e.now // orders that depend on time are as of now
 		for _, ci := range e.active {
 			c := &e.classes[ci]
 			for n := e.q.first(c.root); n != none; n = e.q.after(c.root, n, 1<<63-1) {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -14,9 +15,15 @@ import (
 // error means that the action does not belong to this state (a journal of
 // another cluster, say); the state is then unchanged.
 func (e *Engine) Commit(a *fact.Action) error {
-	a = e.actionIn(a)
+	if err := e.commit(e.actionIn(a)); err != nil {
+		return fmt.Errorf("%s of job %d: %w", a.Do, a.Job, err)
+	}
+	return nil
+}
+
+func (e *Engine) commit(a *fact.Action) error {
 	if a.Job < 0 || int(a.Job) >= len(e.jobs) || e.jobs[a.Job].spec == nil {
-		return fmt.Errorf("%s of unknown job %d", a.Do, a.Job)
+		return errors.New("there is no such job")
 	}
 	e.now = max(e.now, a.At)
 	e.uncommitted = max(e.uncommitted-1, 0)
@@ -29,7 +36,7 @@ func (e *Engine) Commit(a *fact.Action) error {
 		return e.commitStart(a, j)
 	case fact.Stop:
 		if j.state != running && j.state != starting {
-			return fmt.Errorf("stop of job %d, which does not run", a.Job)
+			return errors.New("it does not run")
 		}
 		if e.sharing != nil {
 			e.sharing.told(e, a)
@@ -44,14 +51,14 @@ func (e *Engine) Commit(a *fact.Action) error {
 		return nil
 	case fact.Hold:
 		if j.state != waiting {
-			return fmt.Errorf("hold for job %d, which does not wait", a.Job)
+			return errors.New("it does not wait")
 		}
 		e.dequeue(a.Job)
 		e.commitHold(a, j)
 		return nil
 	case fact.Reserve:
 		if j.state != waiting {
-			return fmt.Errorf("date for job %d, which does not wait", a.Job)
+			return errors.New("it does not wait")
 		}
 		if e.plans {
 			e.commitSlot(a, j)
@@ -82,7 +89,7 @@ func (e *Engine) Commit(a *fact.Action) error {
 		return e.commitResize(a, j)
 	case fact.Uncharge:
 		if e.sharing == nil {
-			return fmt.Errorf("uncharge of job %d, but the policy charges nobody", a.Job)
+			return errors.New("the policy charges nobody")
 		}
 		e.sharing.uncharged(e, a)
 		return nil
@@ -96,7 +103,7 @@ func (e *Engine) Commit(a *fact.Action) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("action of unknown kind %d", a.Do)
+	return errors.New("there is no such action")
 }
 
 func (e *Engine) commitStart(a *fact.Action, j *job) error {
@@ -112,7 +119,7 @@ func (e *Engine) commitStart(a *fact.Action, j *job) error {
 		f := e.frees[pool]
 		switch {
 		case e.layout.Counted() && f.Milli() < milli, !e.layout.Counted() && !available(f, e.layout, a.Place):
-			return fmt.Errorf("start of job %d on GPUs that are not free", a.Job)
+			return errors.New("its GPUs are not free")
 		}
 		e.dequeue(a.Job)
 		j.grants = e.keep(a.Place)
@@ -124,14 +131,14 @@ func (e *Engine) commitStart(a *fact.Action, j *job) error {
 		j.milli, j.pool = milli, pool
 		e.limit.hold(&e.classes[j.class], milli)
 		e.unpromise(a.Job)
-		e.plan.started(a.Job)
+		e.dirty = e.plan.started(a.Job, a.At) || e.dirty
 		if e.sharing != nil {
 			e.sharing.undate(e, a.Job)
 		}
 	case claiming:
 		i := slices.IndexFunc(e.claims, func(c claim) bool { return c.job == a.Job })
 		if i < 0 || !e.claims[i].ready {
-			return fmt.Errorf("start of job %d, whose place is not clear yet", a.Job)
+			return errors.New("its place is not clear yet")
 		}
 		cl := &e.claims[i]
 		j.grants, j.milli, j.pool = cl.grants, cl.milli, cl.pool
@@ -142,7 +149,7 @@ func (e *Engine) commitStart(a *fact.Action, j *job) error {
 		e.claims = slices.Delete(e.claims, i, i+1)
 		e.dirty = true // what runs now may have to give way itself
 	default:
-		return fmt.Errorf("start of job %d, which does not wait", a.Job)
+		return errors.New("it does not wait")
 	}
 	j.state, j.tasks, j.since, j.work, j.up = starting, a.Tasks, a.At, a.At, false
 	j.attempt++

@@ -53,7 +53,7 @@ func (h *ahead) addRunning(e *Engine, o *outlook, taken horizon.Set, now workloa
 	for p := range e.pools {
 		for _, n := range h.sorted(e.pools[p].running) {
 			j := &e.jobs[n]
-			if j.spec.Service != nil && j.state != stopping {
+			if j.spec.Service != nil && j.state != stopping && !j.leaving {
 				continue
 			}
 			slots := h.row.slotsOf(j.grants)
@@ -61,7 +61,7 @@ func (h *ahead) addRunning(e *Engine, o *outlook, taken horizon.Set, now workloa
 				continue
 			}
 			left := h.steps(e, j.end-now)
-			if j.state == stopping {
+			if j.state == stopping || j.spec.Service != nil {
 				left = h.steps(e, e.contract(j).Grace)
 			}
 			slices.Sort(slots)

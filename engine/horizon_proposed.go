@@ -18,17 +18,17 @@ func (e *Engine) planProposed(f *fact.Fact) error {
 	for i := range f.Plan.Starts {
 		s := &f.Plan.Starts[i]
 		if s.Job < 0 || int(s.Job) >= len(e.jobs) || e.jobs[s.Job].spec == nil {
-			return fmt.Errorf("plan that starts job %d: %w", s.Job, ErrUnknown)
+			return fmt.Errorf("plan that starts job %d: %w", e.numbering.number(s.Job), ErrUnknown)
 		}
 		if i > 0 && s.At < f.Plan.Starts[i-1].At {
-			return fmt.Errorf("plan that starts job %d at %d ms, after one at %d; starts are by time: %w", s.Job, s.At, f.Plan.Starts[i-1].At, ErrUnknown)
+			return fmt.Errorf("plan that starts job %d at %d ms, after one at %d; starts are by time: %w", e.numbering.number(s.Job), s.At, f.Plan.Starts[i-1].At, ErrUnknown)
 		}
 		for k := range s.Place {
 			if n := s.Place[k].Node; n < 0 || int(n) >= len(e.layout.Spec.Nodes) || s.Place[k].Milli != 1000 {
-				return fmt.Errorf("plan that starts job %d on part of node %d, or on none: %w", s.Job, n, ErrUnknown)
+				return fmt.Errorf("plan that starts job %d on part of node %d, or on none: %w", e.numbering.number(s.Job), n, ErrUnknown)
 			}
 			if slices.ContainsFunc(s.Place[:k], func(g fact.Grant) bool { return g.Node == s.Place[k].Node }) {
-				return fmt.Errorf("plan that starts job %d on node %d twice: %w", s.Job, s.Place[k].Node, ErrUnknown)
+				return fmt.Errorf("plan that starts job %d on node %d twice: %w", e.numbering.number(s.Job), s.Place[k].Node, ErrUnknown)
 			}
 		}
 	}

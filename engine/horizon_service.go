@@ -2,7 +2,7 @@ package engine
 
 import (
 	"cmp"
-	"fmt"
+	"errors"
 	"math/bits"
 	"slices"
 
@@ -67,16 +67,16 @@ func (e *Engine) demandChanged(f *fact.Fact) error {
 func (e *Engine) commitResize(a *fact.Action, j *job) error {
 	s := e.service(a.Job)
 	if s == nil {
-		return fmt.Errorf("resize of job %d, which is no real-time application", a.Job)
+		return errors.New("it is no real-time application")
 	}
 	if j.state != running && j.state != starting {
-		return fmt.Errorf("resize of job %d, which does not run", a.Job)
+		return errors.New("it does not run")
 	}
 	f := e.frees[j.pool]
 	f.Give(j.grants)
 	if slices.ContainsFunc(a.Place, func(g fact.Grant) bool { return !e.mayKeep(j, &g) && !e.mayTake(j.pool, f, &g) }) {
 		f.Take(j.grants)
-		return fmt.Errorf("resize of job %d to GPUs that are not free", a.Job)
+		return errors.New("its GPUs are not free")
 	}
 	s.note(a.At, changes(j.grants, a.Place), j.spec.Service.SwapEvery)
 	e.gauge.assigned += a.Milli - j.milli
@@ -167,7 +167,7 @@ func (h *ahead) addServices(e *Engine, o *outlook, taken horizon.Set, now worklo
 	for _, s := range e.services {
 		n := s.job
 		j := &e.jobs[n]
-		if j.state != waiting && j.state != starting && j.state != running {
+		if j.state != waiting && j.state != starting && j.state != running || j.leaving {
 			continue
 		}
 		c := &e.classes[j.class]

@@ -69,14 +69,18 @@ func (p *profile) dropped(n int32) {
 	p.fresh = slices.DeleteFunc(p.fresh, func(m int32) bool { return m == n })
 }
 
-// started turns a slot into running work; the steps stay as they are.
-func (p *profile) started(n int32) {
+// started turns a slot into running work; the steps stay as they are, unless it was asked
+// for too late: then it will end later than was planned.
+func (p *profile) started(n int32, at workload.Time) (late bool) {
 	same := func(m int32) bool { return m == n }
-	if _, ok := p.slots[n]; ok {
+	if s, ok := p.slots[n]; ok {
+		late = at > s.at
+		p.broken = p.broken || late
 		delete(p.slots, n)
 		p.queue = slices.DeleteFunc(p.queue, same)
 	}
 	p.fresh = slices.DeleteFunc(p.fresh, same)
+	return late
 }
 
 func slotsOf(m map[int32]*slot) map[int32]*slot {
@@ -320,8 +324,14 @@ func (e *Engine) vacate(s *slot) {
 	}
 }
 
+// covered are the steps of a slot. One whose date has passed, since nobody asked in time,
+// covers what is left of it.
 func (e *Engine) covered(s *slot) (from, to int) {
-	from = e.edge(s.pool, s.at)
+	now := e.plan.steps[s.pool][0].at
+	if s.until <= now {
+		return 0, 0
+	}
+	from = e.edge(s.pool, max(s.at, now))
 	if s.until >= forever {
 		return from, len(e.plan.steps[s.pool])
 	}

@@ -40,7 +40,7 @@ func checkSharing(e *Engine) error {
 	}
 	for n := range e.jobs {
 		j := &e.jobs[n]
-		if j.state == absent {
+		if j.state == absent || int32(n) == e.numbering.gone {
 			continue
 		}
 		c := &s.jobs[n]
@@ -149,7 +149,9 @@ type clay struct {
 	// on: started, up: confirmed, leaving: told to stop; all by attempt.
 	on, up, leaving map[int32]int32
 	place           map[int32][]cluster.Grant
-	log             []string
+	// held has the holds of jobs.
+	held map[int32]uint8
+	log  []string
 }
 
 func (w *clay) tell(f fact.Fact) {
@@ -205,6 +207,9 @@ func (w *clay) decide() {
 			w.check(a.Do.String())
 			switch a.Do {
 			case fact.Start:
+				if w.held[a.Job] != 0 {
+					w.fatal("job %d starts, and is held", a.Job)
+				}
 				w.on[a.Job], w.place[a.Job] = a.Attempt, a.Place
 			case fact.Stop:
 				w.leaving[a.Job] = a.Attempt
@@ -220,6 +225,34 @@ func (w *clay) gone(n int32) {
 	delete(w.on, n)
 	delete(w.up, n)
 	delete(w.leaving, n)
+}
+
+// hold holds a job, or takes that back, and looks at where it stands in the queue.
+func (w *clay) hold(n int32, by fact.HoldBy) {
+	if final(w.e.jobs[n].state) {
+		return
+	}
+	f := fact.Fact{Kind: fact.JobHeld, Job: n, Node: none, Hold: by}
+	if w.held[n]&(1<<by) != 0 {
+		f.Kind = fact.JobReleased
+	}
+	w.tell(f)
+	w.held[n] ^= 1 << by
+	j := &w.e.jobs[n]
+	if held := j.state == onHold; held != (w.held[n] != 0) && (held || j.state == waiting || j.state == claiming) {
+		w.fatal("job %d has the holds %b and is in state %s", n, w.held[n], stateNames[j.state])
+	}
+	if j.state != waiting {
+		return
+	}
+	c := &w.e.classes[j.class]
+	before := int32(none)
+	for k := w.e.q.first(c.root); k != none; k = w.e.q.after(c.root, k, 1<<63-1) {
+		if x, y := &w.e.jobs[max(before, 0)], &w.e.jobs[k]; before != none && (x.spec.Submit > y.spec.Submit || x.spec.Submit == y.spec.Submit && before > k) && x.spec.Priority == y.spec.Priority {
+			w.fatal("job %d, of %d, waits before job %d, of %d", before, x.spec.Submit, k, y.spec.Submit)
+		}
+		before = k
+	}
 }
 
 // pick draws one of the jobs of a set.
@@ -282,11 +315,11 @@ func TestSharingRecounts(t *testing.T) {
 		}
 		pools := spec.Name == "two" && rapid.Bool().Draw(rt, "pools")
 		w := &clay{t: rt, e: e, on: map[int32]int32{}, up: map[int32]int32{}, leaving: map[int32]int32{}, place: map[int32][]cluster.Grant{},
-			now: workload.Time(rapid.SampledFrom([]int{0, 86_000, 1 << 40}).Draw(rt, "epoch"))}
+			held: map[int32]uint8{}, now: workload.Time(rapid.SampledFrom([]int{0, 86_000, 1 << 40}).Draw(rt, "epoch"))}
 		w.tell(fact.Fact{Kind: fact.BudgetsChanged, Job: none, Node: none, Budgets: clayTree(rt, pools), Epoch: workload.Unknown})
 		down, drained := map[int32]bool{}, map[int32]bool{}
 		for range rapid.IntRange(1, 80).Draw(rt, "steps") {
-			op := rapid.IntRange(0, 16).Draw(rt, "op")
+			op := rapid.IntRange(0, 18).Draw(rt, "op")
 			switch op {
 			case 0, 1, 2, 3:
 				j := &workload.Job{ID: fmt.Sprint(len(w.jobs)), Team: rapid.SampledFrom([]string{"x", "y", "z", "w"}).Draw(rt, "team"), User: rapid.SampledFrom([]string{"u", "v"}).Draw(rt, "user"),
@@ -367,6 +400,10 @@ func TestSharingRecounts(t *testing.T) {
 				if n := w.pick(w.up, nil); n != none {
 					kind := rapid.SampledFrom([]fact.Kind{fact.SessionIdle, fact.SessionActive}).Draw(rt, "session")
 					w.tell(fact.Fact{Kind: kind, Job: n, Attempt: w.on[n], Node: none, Since: w.now})
+				}
+			case 14, 15:
+				if len(w.jobs) > 0 {
+					w.hold(int32(rapid.IntRange(0, len(w.jobs)-1).Draw(rt, "hold")), fact.HoldBy(rapid.IntRange(0, 2).Draw(rt, "by")))
 				}
 			default:
 				w.now += workload.Time(rapid.SampledFrom([]int{0, 500, 1000, 5000, 60_000}).Draw(rt, "later"))
