@@ -63,7 +63,7 @@ var (
 	assignment = regexp.MustCompile(`(--?[A-Za-z][\w.-]*[ \t]+|[A-Za-z_][\w.-]*\\?["']?[ \t]*[=:][ \t]*)((?i:(?:bearer|basic|token|apikey)[ \t]+)?(?:\\?"[^"]*"|'[^']*'|[^\s&;"']+))`)
 	userinfo   = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#]*@`)
 	bearer     = regexp.MustCompile(`(?i)\b(bearer|basic)([ \t]+)[A-Za-z0-9._~+/=-]{8,}`)
-	pem        = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`)
+	pemKey     = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`)
 	// shapes are tokens that say whose they are: AWS, GitHub, GitLab, Hugging Face, Weights & Biases,
 	// Slack, Google, OpenAI and those who took after it, JWT, and our own.
 	shapes  = regexp.MustCompile(`\b(?:(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|(?:hf|api_org)_[A-Za-z0-9]{20,}|wandb_v1_[A-Za-z0-9_-]{16,}|xox[abeoprs]-[A-Za-z0-9-]{8,}|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|[sr]k[-_][A-Za-z0-9_-]{16,}|npm_[A-Za-z0-9]{30,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*|esc_[0-9a-f]{16,})`)
@@ -83,7 +83,7 @@ func harmless(name, value string) bool {
 
 // RedactText does for a text, such as a script, what [Redact] does for arguments.
 func RedactText(s string) string {
-	s = pem.ReplaceAllString(s, Redacted)
+	s = pemKey.ReplaceAllString(s, Redacted)
 	s = userinfo.ReplaceAllString(s, "${1}"+Redacted+"@")
 	s = assignments(s)
 	s = bearer.ReplaceAllString(s, "${1}${2}"+Redacted)
