@@ -97,8 +97,8 @@ func (p *cgroupParent) probe() error {
 		_ = os.WriteFile(above, []byte(c), 0)
 		_ = os.WriteFile(filepath.Join(p.dir, "cgroup.subtree_control"), []byte(c), 0)
 	}
-	test := filepath.Join(p.dir, "probe."+strconv.Itoa(os.Getpid()))
-	if err := os.Mkdir(test, 0o755); err != nil {
+	test, err := os.MkdirTemp(p.dir, "probe.")
+	if err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(test) }() // nothing was put into it

@@ -13,8 +13,8 @@ import (
 type kids struct {
 	main int
 	// mu is held while a child is reaped: a number that is signalled with it held is still that child's.
-	mu       sync.Mutex
-	mainDone bool
+	mu                 sync.Mutex
+	mainDone, mainTold bool
 	// status of the main process, to be read after mainGone.
 	status   unix.WaitStatus
 	mainGone chan struct{}
@@ -35,19 +35,30 @@ func (k *kids) reap() {
 			close(k.allGone)
 			return
 		}
-		k.mu.Lock()
-		for {
-			var ws unix.WaitStatus
-			pid, err := unix.Wait4(-1, &ws, unix.WNOHANG|unix.WALL, nil)
-			if err != nil || pid <= 0 {
-				break
-			}
-			if pid == k.main {
-				k.status, k.mainDone = ws, true
+		if k.reapAll() {
+			close(k.allGone)
+			return
+		}
+	}
+}
+
+// reapAll reaps those that have ended, and tells whether there is no child any more.
+func (k *kids) reapAll() (none bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for {
+		var ws unix.WaitStatus
+		pid, err := unix.Wait4(-1, &ws, unix.WNOHANG|unix.WALL, nil)
+		if err != nil || pid <= 0 {
+			if k.mainDone && !k.mainTold {
+				k.mainTold = true
 				close(k.mainGone)
 			}
+			return errors.Is(err, unix.ECHILD)
 		}
-		k.mu.Unlock()
+		if pid == k.main {
+			k.status, k.mainDone = ws, true
+		}
 	}
 }
 
@@ -56,6 +67,14 @@ func (k *kids) gone() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.mainDone
+}
+
+// last tells, once the main process is gone, whether it was the last.
+func (k *kids) last() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, err := unix.Wait4(-1, nil, unix.WNOHANG|unix.WALL, nil)
+	return errors.Is(err, unix.ECHILD)
 }
 
 // signalMain sends a signal to the process group of the job, as a terminal would.

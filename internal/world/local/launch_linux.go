@@ -155,6 +155,12 @@ func (s *supervisor) asTheUser(argv []string, path *string, stdout, stderr **os.
 			return blame(err)
 		}
 	}
+	if t.Stdout != "" {
+		note := "output goes to " + (*stdout).Name() + "\n"
+		if err := os.WriteFile(filepath.Join(t.Logs, segmentName(0)), []byte(note), 0o600); err != nil {
+			return fault{err: err}
+		}
+	}
 	switch {
 	case t.Stderr != "" && t.Stderr != t.Stdout:
 		if *stderr, err = appendTo(t.Dir, t.Stderr, t.Umask); err != nil {

@@ -25,7 +25,7 @@ const nobody = 65534
 
 // rig is a state directory with payloads.
 type rig struct {
-	t    *testing.T
+	t    testing.TB
 	base string
 	opts Options
 
@@ -36,7 +36,7 @@ type rig struct {
 	next     int32
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t testing.TB) *rig {
 	t.Helper()
 	base, err := os.MkdirTemp("", "escala-local-")
 	if err != nil {

@@ -294,6 +294,8 @@ func (r *run) salvage() {
 		e.Kind, e.Cause = fact.JobStopped.String(), s.Cause
 	case !sameBoot:
 		e.Kind, e.Cause, e.Text = fact.JobStopped.String(), fact.CauseNodeFailure.String(), "the machine was restarted"
+	case !known, r.toldUp && !up:
+		e.Kind, e.Cause, e.Text = fact.JobStopped.String(), fact.CauseNodeFailure.String(), "what was written down about it is damaged"
 	case !up:
 		e.Kind, e.Exit, e.Node, e.Text = fact.StartFailed.String(), 0, 0, "its supervisor ended before it began"+r.noise()
 	}

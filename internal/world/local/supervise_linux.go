@@ -60,6 +60,7 @@ func (s *supervisor) noise() *os.File { return os.NewFile(2, "stderr") }
 
 func (s *supervisor) run() error {
 	unix.CloseOnExec(lockFD)
+	closeInherited()
 	pid := strconv.Itoa(os.Getpid()) + "\n"
 	if _, err := unix.Pwrite(lockFD, []byte(pid), 0); err != nil {
 		return fmt.Errorf("writing the lock: %w", err)
@@ -84,11 +85,26 @@ func (s *supervisor) run() error {
 		s.cgroup.remove()
 		return s.failed(err)
 	}
-	if err := writeRecord(s.dir, startedFile, &startRecord{At: s.now(), PID: main}, false); err != nil {
+	if err := writeRecord(s.dir, startedFile, &startRecord{At: s.now().UTC(), PID: main}, false); err != nil {
 		fmt.Fprintf(s.noise(), "%v\n", err) // the end record will tell
 	}
 	s.kids = newKids(main)
 	return s.watch(woken)
+}
+
+// closeInherited closes what the daemon was given by its own parent and never meant for anybody
+// else: files that are not closed on exec, for this process opens none like that.
+func closeInherited() {
+	list, _ := os.ReadDir("/proc/self/fd")
+	for _, e := range list {
+		fd, err := strconv.Atoi(e.Name())
+		if err != nil || fd <= lockFD {
+			continue
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			_ = unix.Close(fd)
+		}
+	}
 }
 
 // watch waits for the end, and brings it about where it is asked for.
@@ -110,6 +126,9 @@ func (s *supervisor) watch(woken <-chan os.Signal) error {
 			return s.over()
 		case <-mainGone:
 			mainGone = nil
+			if s.kids.last() {
+				continue
+			}
 			if s.stopping() {
 				s.kids.signal(unix.Signal(s.t.Signal)) // those that the process group did not reach
 			} else {
@@ -165,12 +184,13 @@ func (s *supervisor) obey() {
 
 // ask tells the job why, and then to leave within the grace.
 func (s *supervisor) ask(r reason, grace time.Duration) {
-	s.deadline = s.now().Add(grace)
+	s.deadline = s.now().Add(grace).UTC()
 	s.alarm.Reset(grace)
 	r.Deadline = s.deadline
 	s.give(reasonFile, mustJSON(r))
 	if grace > 0 {
 		s.kids.signalMain(unix.Signal(s.t.Signal))
+		s.kids.signalMain(unix.SIGCONT) // one that is held by SIGSTOP hears it only then
 	}
 }
 
@@ -235,7 +255,7 @@ func (s *supervisor) failed(err error) error {
 }
 
 func (s *supervisor) ended(e *endRecord) error {
-	e.At = s.now()
+	e.At = s.now().UTC()
 	return writeRecord(s.dir, endedFile, e, true)
 }
 

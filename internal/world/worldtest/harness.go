@@ -68,10 +68,13 @@ type Case struct {
 	run  func(*session)
 }
 
-// Run holds a world to the contract.
+// Run holds a world to the contract. The cases run side by side, each on a machine of its own.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, c := range Cases {
-		t.Run(c.Name, func(t *testing.T) { c.Run(t, open(t)) })
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			c.Run(t, open(t))
+		})
 	}
 }
 
