@@ -73,7 +73,7 @@ func (s *store) Append(ctx context.Context, b *Batch, rows Rows) error {
 		if err != nil {
 			return err
 		}
-		if b.Epoch != h.Epoch {
+		if b.Epoch != h.Epoch || b.Epoch == 0 {
 			return fail(ErrStale, fmt.Sprintf("this writer has epoch %d, and %q has claimed %d", b.Epoch, h.Holder, h.Epoch), "stop this one, or begin again with a claim")
 		}
 		if b.Seq <= h.Seq {

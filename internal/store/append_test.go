@@ -54,6 +54,10 @@ func TestAppendRead(t *testing.T) {
 
 func TestAppendRefuses(t *testing.T) {
 	each(t, func(t *testing.T, s *store, dsn string) {
+		unclaimed := &Batch{Seq: 1, Segment: 1, Lines: 1, Body: []byte("x\n")}
+		if err := s.Append(bg, unclaimed, Rows{}); !errors.Is(err, ErrStale) {
+			t.Fatal(err)
+		}
 		w := claim(t, s)
 		w.segments(1, 2)
 		for name, c := range map[string]struct {

@@ -117,7 +117,7 @@ func child(dsn string) {
 }
 
 func TestKill(t *testing.T) {
-	rounds := map[string]int{"sqlite": 20, "postgres": 5}
+	rounds := map[string]int{"sqlite": 20, "postgres": 4}
 	each(t, func(t *testing.T, s *store, dsn string) {
 		s.Close()
 		rng := rand.New(rand.NewPCG(uint64(os.Getpid()), 2))
@@ -196,11 +196,11 @@ func recorded(t *testing.T, dir string, last int64, pragma string) *recorder {
 func TestPowerCut(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, 3))
-	first := t.TempDir()
+	first := tempDir(t)
 	rec := recorded(t, first, 80, "")
 	deepest := int64(0)
 	for i := range 150 * soak() / slow {
-		dir := filepath.Join(t.TempDir(), "a")
+		dir := filepath.Join(tempDir(t), "a")
 		os.Mkdir(dir, 0o700)
 		// The first images are of the time when the store is made.
 		n := rng.IntN(rec.len() + 1)
@@ -210,7 +210,7 @@ func TestPowerCut(t *testing.T) {
 		acked := rec.image(t, dir, n, rng)
 		if i%3 == 0 {
 			rec2 := recorded(t, dir, acked+5, "")
-			dir = filepath.Join(t.TempDir(), "b")
+			dir = filepath.Join(tempDir(t), "b")
 			os.Mkdir(dir, 0o700)
 			// The mark of the head after recovery counts: Head said so.
 			acked = max(acked, rec2.image(t, dir, rng.IntN(rec2.len()+1), rng))
@@ -232,11 +232,11 @@ func TestPowerCut(t *testing.T) {
 
 // The images can show a loss: without syncs there is one.
 func TestPowerCutShowsLoss(t *testing.T) {
-	rec := recorded(t, t.TempDir(), 60, "PRAGMA synchronous = OFF")
+	rec := recorded(t, tempDir(t), 60, "PRAGMA synchronous = OFF")
 	rng := rand.New(rand.NewPCG(1, 4))
 	lost := 0
 	for range 40 {
-		dir := t.TempDir()
+		dir := tempDir(t)
 		acked := rec.image(t, dir, rng.IntN(rec.len()+1), rng)
 		s, err := Open(bg, filepath.Join(dir, "escala.db"))
 		if err == nil {

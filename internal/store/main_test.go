@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,12 +39,37 @@ func each(t *testing.T, test func(t *testing.T, s *store, dsn string)) {
 	}
 }
 
+// memory is a folder whose file system is in memory, where there is one: what these tests check does not depend
+// on a disk, and waiting for one thousands of times takes long. Benchmarks are about the disk.
+func memory() string {
+	const shm = "/dev/shm"
+	if f := flag.Lookup("test.bench"); f != nil && f.Value.String() != "" {
+		return ""
+	}
+	if f, err := os.CreateTemp(shm, "escala"); err == nil {
+		f.Close()
+		os.Remove(f.Name())
+		return shm
+	}
+	return ""
+}
+
+func tempDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(memory(), "escala-store")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
 // fresh is the DSN of a store that does not exist yet.
 func fresh(t testing.TB, kind string) string {
 	if kind == "postgres" {
 		return postgres(t).schema(t)
 	}
-	return filepath.Join(t.TempDir(), "data", "escala.db")
+	return filepath.Join(tempDir(t), "data", "escala.db")
 }
 
 func open(t testing.TB, dsn string) *store {

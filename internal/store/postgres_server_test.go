@@ -66,7 +66,7 @@ func newServer() *server {
 		return p
 	}
 	p.bin = filepath.Dir(found[len(found)-1])
-	dir, err := os.MkdirTemp("", "escala-pg")
+	dir, err := os.MkdirTemp(memory(), "escala-pg")
 	if err != nil {
 		p.why = err.Error()
 		return p
@@ -109,7 +109,7 @@ func (p *server) start() error {
 	var last error
 	for range 50 { // after a kill -9, memory of the old one may still be in use
 		var log bytes.Buffer
-		p.cmd = exec.Command(filepath.Join(p.bin, "postgres"), "-D", filepath.Join(p.dir, "data"), "-k", p.dir, "-c", "listen_addresses=", "-c", "max_connections=60", "-c", "shared_buffers=16MB")
+		p.cmd = exec.Command(filepath.Join(p.bin, "postgres"), "-D", filepath.Join(p.dir, "data"), "-k", p.dir, "-c", "listen_addresses=", "-c", "max_connections=60", "-c", "shared_buffers=16MB", "-c", "dynamic_shared_memory_type=mmap")
 		p.cmd.SysProcAttr, p.cmd.Dir, p.cmd.Stderr, p.cmd.Stdout = p.as, p.dir, &log, &log
 		if err := p.cmd.Start(); err != nil {
 			return err
