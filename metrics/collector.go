@@ -29,6 +29,9 @@ type Config struct {
 	Bins int
 	// Runs is the number of run parts kept for the picture of who ran where, 0 = none.
 	Runs int
+	// Endless is for a run that does not end, such as a live system: jobs that have ended
+	// are forgotten, budgets follow those in force, and figures come from [Collector.Tally].
+	Endless bool
 }
 
 // Collector watches a run and integrates it. It does not allocate per fact
@@ -58,7 +61,7 @@ type Collector struct {
 	jobs   []jobState
 	open   openRuns
 	groups groupTable
-	lost   [fact.CauseDrain + 2]area // by cause, in job order of the window
+	lost   [jobFailure + 1]area // by cause, in job order of the window
 	// lost and restart time spent inside the window, and in all
 	burnt, burntAll area
 	// both are all time, and the window; lostBy and restartBy split losses of the
@@ -71,7 +74,12 @@ type Collector struct {
 	accounts          *accounts
 	series            seriesBuilder
 	runs              runStore
+	// endless is what is kept in addition of a run that does not end, nil for others.
+	endless *endless
 }
+
+// jobFailure stands in the lost of a [Collector] for runs that ended by themselves.
+const jobFailure = fact.CauseOperator + 1
 
 // totals are integrals over one stretch of time.
 type totals struct {
@@ -103,6 +111,9 @@ type jobState struct {
 	submit workload.Time
 	// since when it waits; workload.Unknown while it does not.
 	since workload.Time
+	// queued: it is to wait; holds, one bit for each, keep it from that.
+	queued bool
+	holds  uint8
 	// left is how much more waiting may count as demand (SEMANTICS 34: a
 	// request never demands more than GPUs x remaining run time).
 	left workload.Span
@@ -135,8 +146,11 @@ type jobState struct {
 	// service is its place among the applications, -1 for a job.
 	service int32
 	// known: the job was submitted; later: it has dependencies, so that its wait
-	// is no demand before it first starts; up: its run was confirmed.
-	known, later, up bool
+	// is no demand before it first starts; up: its run was confirmed. once: what is
+	// stopped of it is lost, and ends it. withdrawn: its owner took it back.
+	known, later, up, once, withdrawn bool
+	// spec of the job, in an endless run.
+	spec *workload.Job
 }
 
 var _ sim.Observer = (*Collector)(nil)
@@ -161,6 +175,9 @@ func NewCollector(cfg Config) *Collector {
 	c.series.limit, c.realtime.series.limit = cfg.Bins, cfg.Bins
 	c.worth.init(c.from, c.to)
 	c.runs.limit = cfg.Runs
+	if cfg.Endless {
+		c.endless = newEndless(len(cfg.Cluster.Nodes))
+	}
 	return c
 }
 
@@ -186,17 +203,28 @@ func (c *Collector) Fact(f *fact.Fact) {
 		c.endRun(f)
 	case fact.JobCancelled:
 		if j := c.job(f.Job); j != nil {
-			c.stopWaiting(j, f.At)
+			c.leaveQueue(j, f.At)
 			c.redeem(j, f.At, false)
-			j.since = workload.Unknown
+			j.withdrawn = true
 			c.retire(j, f.At)
+			if j.start == workload.Unknown {
+				c.gone(f.Job)
+			}
 		}
+	case fact.JobHeld, fact.JobReleased:
+		c.holdChanged(f)
+	case fact.SessionActive:
+		c.unpark(f)
+	case fact.BudgetsChanged:
+		c.rebudget(f)
 	case fact.DemandChanged:
 		c.demandChanged(f)
 	case fact.NodeDrained:
 		c.drain(f.Node, f.At)
+		c.endless.drained(f.Node, true)
 	case fact.NodeResumed:
 		c.resume(f.Node)
+		c.endless.drained(f.Node, false)
 	case fact.NodeDown:
 		c.types.nodeDown(f.Node, true)
 	case fact.NodeUp:
@@ -225,9 +253,9 @@ func (c *Collector) Action(a *fact.Action) {
 		c.reserve(a)
 	case fact.Refuse:
 		if j := c.job(a.Job); j != nil {
-			c.stopWaiting(j, a.At)
-			j.since = workload.Unknown
+			c.leaveQueue(j, a.At)
 			c.refused(j, a.At)
+			c.gone(a.Job)
 		}
 	}
 }
@@ -245,6 +273,7 @@ func (c *Collector) Instant(g *sim.Gauge) {
 	if c.accounts != nil {
 		c.accounts.end(c.jobs, g)
 	}
+	c.endless.settle(c)
 	if c.submitted {
 		c.allocated, c.installed = g.Assigned, g.Installed
 		c.submitted = false
@@ -263,6 +292,7 @@ func (c *Collector) advance(now workload.Time) {
 		c.inWindow.add(g, over, ms)
 	}
 	c.realtime.advance(g.At, now, c.from, c.to)
+	c.endless.advance(now - g.At)
 	if !c.began {
 		return
 	}
@@ -278,7 +308,7 @@ func (c *Collector) advance(now workload.Time) {
 
 // job returns the state of a submitted job, nil for a number never submitted.
 func (c *Collector) job(n int32) *jobState {
-	if n < 0 || int(n) >= len(c.jobs) || !c.jobs[n].known {
+	if n = c.endless.slot(n); n < 0 || int(n) >= len(c.jobs) || !c.jobs[n].known {
 		return nil
 	}
 	return &c.jobs[n]
@@ -289,22 +319,26 @@ func (c *Collector) submit(f *fact.Fact) {
 	if w == nil || f.Job < 0 {
 		return
 	}
-	for int(f.Job) >= len(c.jobs) {
+	n := c.endless.place(f.Job, len(c.jobs))
+	for int(n) >= len(c.jobs) {
 		c.jobs = append(c.jobs, jobState{})
 	}
-	c.jobs[f.Job] = jobState{
-		submit: f.At, since: f.At, start: workload.Unknown, slot: -1,
+	c.jobs[n] = jobState{
+		submit: f.At, since: f.At, queued: true, once: w.Contract.NotResumable, start: workload.Unknown, slot: -1,
 		left: c.runTime(f.Job, w), asks: w.Need.TotalMilli(), asked: classOf(w), leaf: noAccount, queues: noAccount, runs: noAccount,
 		stopped: workload.Unknown, date: workload.Unknown, promised: workload.Unknown,
 		group: c.groups.of(c.cfg.By.key(w)), known: true, later: len(w.After) > 0, weight: weightOf(w), service: -1,
 	}
-	c.addService(f.Job, &c.jobs[f.Job], w)
-	c.worth.saw(c.jobs[f.Job].weight)
+	j := &c.jobs[n]
+	c.addService(f.Job, j, w)
+	c.worth.saw(j.weight)
+	if c.endless != nil {
+		j.spec = w
+	}
 	if c.accounts != nil {
-		j := &c.jobs[f.Job]
 		j.leaf, j.queues = c.accounts.leafOf(w)
 		j.runs = j.queues
-		c.waits(f.Job, j)
+		c.waits(n, j)
 	}
 	if !c.sel.Contains(f.At) {
 		return
@@ -346,7 +380,7 @@ func (c *Collector) loss(j *jobState, f *fact.Fact) {
 	if c.sel.Contains(j.submit) {
 		i := int(f.Cause)
 		if f.Kind == fact.JobFinished {
-			i = len(c.lost) - 1
+			i = int(jobFailure)
 		}
 		c.lost[i].add(j.milli, f.Lost)
 		c.lostBy[j.kind].add(j.milli, f.Lost)
@@ -354,7 +388,8 @@ func (c *Collector) loss(j *jobState, f *fact.Fact) {
 	}
 }
 
-// waits makes a job that waits from now on part of what its account asks for.
+// waits makes a job that waits from now on part of what its account asks for. n is its
+// place in jobs.
 func (c *Collector) waits(n int32, j *jobState) {
 	if j.queues == noAccount || j.asked != allocated || j.later || j.left <= 0 {
 		return

@@ -3,7 +3,6 @@ package metrics
 import (
 	"math"
 
-	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/sim"
 	"github.com/escala-sched/escala/workload"
 )
@@ -138,10 +137,7 @@ func (m *Metrics) losses(c *Collector) {
 		if c.lost[i] == (area{}) {
 			continue
 		}
-		name := "job-failure"
-		if i < len(c.lost)-1 {
-			name = fact.Cause(i).String()
-		}
+		name := causeOf(i)
 		if m.LostByCause == nil {
 			m.LostByCause = make(map[string]float64)
 		}

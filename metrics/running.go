@@ -10,9 +10,9 @@ func (c *Collector) startRun(a *fact.Action) {
 	if j == nil || j.start != workload.Unknown {
 		return
 	}
-	c.stopWaiting(j, a.At)
+	c.leaveQueue(j, a.At)
 	c.redeem(j, a.At, true)
-	j.since, j.later, j.told, j.up = workload.Unknown, false, false, false
+	j.later, j.told, j.up = false, false, false
 	if j.kind = j.asked; a.Unallocated && j.asked == allocated {
 		j.kind = unallocated
 	}
@@ -73,32 +73,37 @@ func (c *Collector) endRun(f *fact.Fact) {
 	if j == nil {
 		return
 	}
+	lost := f.Kind == fact.JobStopped && j.once && j.up && f.Cause != fact.CauseNodeFailure
 	if j.start != workload.Unknown {
 		c.loss(j, f)
 		c.earn(j, f.At, f.Lost, f.Restart)
 		c.release(f.Job, j, f.At)
-	} else {
-		c.stopWaiting(j, f.At)
 	}
+	c.leaveQueue(j, f.At)
 	c.serviceStopped(j, f)
 	j.up = false
 	c.holds(j, f.At)
-	j.since = workload.Unknown
 	if f.Kind == fact.JobFinished {
 		c.worth.finish(j, f.At)
 		if c.sel.Contains(j.submit) && j.service < 0 {
 			c.finished = true
 		}
+		c.gone(f.Job)
 		return
 	}
 	switch f.Cause {
 	case fact.CausePreempted, fact.CauseReservation, fact.CauseDrain:
 		c.gaveWay(j, f.At)
 	case fact.CauseCancelled:
+		c.gone(f.Job)
 		return
 	}
-	j.since = f.At // back in the queue
-	c.waits(f.Job, j)
+	switch {
+	case j.withdrawn, lost && f.Cause != fact.CauseParked:
+		c.gone(f.Job)
+	case f.Cause != fact.CauseParked: // a parked session waits for its owner, not for GPUs
+		c.queue(f.Job, j, f.At)
+	}
 }
 
 // release gives back what a run holds.
