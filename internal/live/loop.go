@@ -117,7 +117,7 @@ func (d *Daemon) turn(ctx context.Context) error {
 		r.done <- answer{r.value, r.err}
 	}
 	d.send(t)
-	d.stats.LoopNanos.Add(d.cfg.Now().Sub(began).Nanoseconds())
+	d.timed(Turned, began, t.lines)
 	if d.written >= d.cfg.SegmentBytes {
 		return d.newSegment(ctx, nil)
 	}
@@ -141,14 +141,14 @@ func (d *Daemon) decide(t *tx) {
 			break
 		}
 	}
-	d.stats.DecideNanos.Add(d.cfg.Now().Sub(began).Nanoseconds())
+	d.timed(Decided, began, len(t.actions))
 }
 
 // write puts a batch on disk, and goes on trying while the store cannot be reached: what
 // was decided stays decided, and nothing is sent before.
 func (d *Daemon) write(ctx context.Context, t *tx) error {
 	began := d.cfg.Now()
-	defer func() { d.stats.AppendNanos.Add(d.cfg.Now().Sub(began).Nanoseconds()) }()
+	defer func() { d.timed(Appended, began, len(t.body)) }()
 	b := &store.Batch{Seq: d.head.Seq + 1, Segment: d.segment, Epoch: d.epoch, At: t.now, Lines: t.lines, Body: t.body}
 	if d.segment == 0 {
 		b.Segment, d.segment = b.Seq, b.Seq
@@ -201,15 +201,17 @@ func (d *Daemon) publish(t *tx) {
 	for i := range t.actions {
 		d.ahead.action(&t.actions[i])
 	}
-	for _, o := range d.cfg.Observers {
-		for i := range t.facts {
-			o.Fact(&t.facts[i])
-		}
-		for i := range t.actions {
-			o.Action(&t.actions[i])
-		}
+	if len(d.cfg.Observers) > 0 {
 		g := d.gauge(t.now)
-		o.Instant(&g)
+		for _, o := range d.cfg.Observers {
+			for i := range t.facts {
+				o.Fact(&t.facts[i])
+			}
+			for i := range t.actions {
+				o.Action(&t.actions[i])
+			}
+			o.Instant(&g)
+		}
 	}
 	d.events.publish(d, t)
 }

@@ -15,7 +15,9 @@ func (d *Daemon) send(t *tx) {
 		return
 	}
 	if len(t.orders) > 0 {
+		began := d.cfg.Now()
 		d.cfg.World.Do(t.orders...)
+		d.timed(Sent, began, len(t.orders))
 	}
 	if len(t.settled) > 0 {
 		d.cfg.World.Settled(t.settled...)
