@@ -127,8 +127,8 @@ func (a *Auth) flush() {
 // String says nothing of what is inside.
 func (a *Auth) String() string { return fmt.Sprintf("auth of %d issuers", len(a.issuers)) }
 
-// GoString is String: fmt would else walk through sessions and codes.
-func (a *Auth) GoString() string { return a.String() }
+// Format is String: fmt would else walk through sessions and codes.
+func (a *Auth) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(a.String())) }
 
 // LogValue is String.
 func (a *Auth) LogValue() slog.Value { return slog.StringValue(a.String()) }

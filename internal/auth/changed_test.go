@@ -292,7 +292,7 @@ func TestManagersStayBelow(t *testing.T) {
 			tops = append(tops, ManagedBy(tree, user)...)
 		}
 		was := fixedAt(lab, tops)
-		for range 15 {
+		for range 8 {
 			trial := lab.clone()
 			for range rapid.IntRange(1, 3).Draw(t, "edits") {
 				edit(t, trial, &next)

@@ -45,7 +45,8 @@ func (f *failures) count(remote string) time.Duration {
 	return ceil(max(time.Duration((1-l.TokensAt(now))*float64(failEvery)), time.Second))
 }
 
-// room forgets addresses that have been quiet, or any, so that one more can be remembered.
+// room forgets addresses that have been quiet, and any down to three quarters, so that more can be
+// remembered and the next ones need not look at all of them again.
 func (f *failures) room(now time.Time) {
 	if len(f.by) < failAddresses {
 		return
@@ -56,7 +57,7 @@ func (f *failures) room(now time.Time) {
 		}
 	}
 	for k := range f.by {
-		if len(f.by) < failAddresses {
+		if len(f.by) <= failAddresses*3/4 {
 			return
 		}
 		delete(f.by, k)

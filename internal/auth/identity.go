@@ -83,8 +83,8 @@ func (id *Identity) String() string {
 	return b.String()
 }
 
-// GoString is String: fmt would else walk into what the identity stands on.
-func (id *Identity) GoString() string { return id.String() }
+// Format is String: fmt would else walk into what the identity stands on.
+func (id *Identity) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(id.String())) }
 
 // LogValue is what logs hold of it.
 func (id *Identity) LogValue() slog.Value {

@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		}
 		io.Copy(os.Stdout, resp.Body)
+		resp.Body.Close()
 		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {

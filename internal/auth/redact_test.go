@@ -99,14 +99,14 @@ func FuzzRedact(f *testing.F) {
 // Drawn texts are guessed at: nearly all must be found, and no path taken for one.
 func TestRandomIsFound(t *testing.T) {
 	missed := 0
-	for range 2000 {
+	for range 500 {
 		b := make([]byte, 30)
 		_, _ = rand.Read(b)
 		if s := base64.StdEncoding.EncodeToString(b); RedactText(s) == s {
 			missed++
 		}
 	}
-	if missed > 40 {
-		t.Errorf("%d of 2000 random texts of 40 characters were missed", missed)
+	if missed > 15 {
+		t.Errorf("%d of 500 random texts of 40 characters were missed", missed)
 	}
 }

@@ -24,8 +24,9 @@ const (
 
 // session is a browser that is logged in.
 type session struct {
-	id   *Identity
-	key  digest
+	id *Identity
+	// key is a pointer so that fmt, which can get here from an identity, does not print it.
+	key  *digest
 	made time.Time
 	used time.Time
 	over bool
@@ -50,12 +51,13 @@ func (s *sessions) begin(id *Identity) Secret {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.room(base.User)
-	n := &session{id: &base, key: digestOf(cookie.Reveal()), made: now, used: now}
+	key := digestOf(cookie.Reveal())
+	n := &session{id: &base, key: &key, made: now, used: now}
 	base.session = n
 	if base.Via == ViaOIDC {
 		base.until = time.Time{} // the session has an end of its own
 	}
-	s.by[n.key] = n
+	s.by[key] = n
 	return cookie
 }
 
@@ -83,7 +85,7 @@ func (s *sessions) room(user string) {
 
 func (s *sessions) end(x *session) {
 	x.over = true
-	delete(s.by, x.key)
+	delete(s.by, *x.key)
 }
 
 func (s *sessions) expired(x *session, now time.Time) bool {

@@ -66,8 +66,8 @@ func (t *Tokens) path() string { return filepath.Join(t.dir, tokensName) }
 // String says where the tokens are.
 func (t *Tokens) String() string { return "tokens of " + t.dir }
 
-// GoString is String: fmt would else print digests.
-func (t *Tokens) GoString() string { return t.String() }
+// Format is String: fmt would else print digests.
+func (t *Tokens) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(t.String())) }
 
 // LogValue is String.
 func (t *Tokens) LogValue() slog.Value { return slog.StringValue(t.String()) }
