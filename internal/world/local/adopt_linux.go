@@ -90,11 +90,13 @@ func (r *run) follow(pid int) {
 
 // followAgain is the second half of follow.
 func (r *run) followAgain() {
-	if r.super != nil || !r.exists {
+	if !r.exists || r.end != nil {
 		return
 	}
 	if pid, held := r.lockedBy(); held {
-		r.follow(pid)
+		if r.super == nil {
+			r.follow(pid)
+		}
 		return
 	}
 	r.look()

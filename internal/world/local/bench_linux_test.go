@@ -1,6 +1,7 @@
 package local
 
 import (
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -44,23 +45,11 @@ func (r *reports) await(t testing.TB, k fact.Kind) world.Report {
 	}
 }
 
-func (g *rig) begin(w *World) *reports {
-	g.t.Helper()
-	r := newReports()
-	if err := w.Begin(g.t.Context(), nil, r.report); err != nil {
-		g.t.Fatal(err)
-	}
-	return r
-}
-
+// benchRig supervises with the program that SUPERVISOR names, to measure with the real one.
 func benchRig(b *testing.B) (*rig, *World, *reports) {
 	g := newRig(b)
-	w := g.open()
-	r := newReports()
-	if err := w.Begin(b.Context(), nil, r.report); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { w.Close() })
+	g.opts.Executable = os.Getenv("SUPERVISOR")
+	w, r := g.world()
 	return g, w, r
 }
 

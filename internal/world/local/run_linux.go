@@ -41,6 +41,8 @@ type run struct {
 	exists, toldUp bool
 	end            *endRecord
 	super          *supervision
+	// lost: it was reported that it cannot be told whether the run goes on.
+	lost bool
 	// asked is the last request to stop.
 	asked *stopRecord
 	// checkpoint is what is watched for savedFile, saved the last time that it was touched.
@@ -280,7 +282,12 @@ func (r *run) salvage() {
 	known, _ := readRecord(r.dir, orderFile, &t)
 	sameBoot := !known || t.Boot == r.w.boot
 	if sameBoot && !r.killAll(t.Cgroup) {
-		return // the world closes
+		if r.up() && !r.lost && r.w.ctx.Err() == nil {
+			r.lost = true
+			r.w.tell(world.Report{Kind: fact.LostSight, Run: r.Run, Node: -1, Text: "its supervisor was killed, and some of its processes cannot be"})
+		}
+		r.w.later(time.Second, func() { r.w.mail(r.Run, message{follow: true}) })
+		return
 	}
 	var started startRecord
 	up, _ := readRecord(r.dir, startedFile, &started)
@@ -299,21 +306,29 @@ func (r *run) salvage() {
 	case !up:
 		e.Kind, e.Exit, e.Node, e.Text = fact.StartFailed.String(), 0, 0, "its supervisor ended before it began"+r.noise()
 	}
-	if e.Kind != fact.StartFailed.String() && up && !r.toldUp {
-		r.tellUp()
+	if e.Kind != fact.StartFailed.String() && up {
+		r.up()
 	}
 	r.conclude(e)
 }
 
-// killAll kills what a dead supervisor has left, until nothing is found. It is false if the world
-// closes before.
+// up tells whether the run is reported to have started; if it has and is not, it is now.
+func (r *run) up() bool {
+	if !r.toldUp {
+		r.tellUp()
+	}
+	return r.toldUp
+}
+
+// killAll kills what a dead supervisor has left, until nothing is found. It is false if that does not
+// come soon, or the world closes.
 func (r *run) killAll(group string) bool {
 	var g *cgroup
 	if group != "" && exists(group) {
 		g = &cgroup{dir: group}
 	}
 	mark := r.w.mark(r.Run)
-	for wait := time.Millisecond; ; wait = min(2*wait, time.Second) {
+	for wait := time.Millisecond; wait < 2*time.Second; wait *= 2 {
 		g.kill()
 		// One more look after nothing was found: a process may have begun while /proc was read.
 		if !killMarked(mark) && g.empty() && !killMarked(mark) {
@@ -326,6 +341,7 @@ func (r *run) killAll(group string) bool {
 		case <-time.After(wait):
 		}
 	}
+	return false
 }
 
 // noise is what a supervisor that went wrong has printed, for an operator to read.

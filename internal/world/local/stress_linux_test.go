@@ -131,10 +131,21 @@ func (g *rig) sees(r *reports) int {
 
 // TestSupervisorKilled: what a killed supervisor leaves is found and killed, and its run ends.
 func TestSupervisorKilled(t *testing.T) {
-	for _, away := range []bool{false, true} {
+	type how struct{ away, cgroup bool }
+	hows := []how{{false, false}, {true, false}}
+	if p, _ := findCgroups(CgroupsAuto, ""); p != nil {
+		hows = append(hows, how{true, true})
+	}
+	for _, how := range hows {
+		away := how.away
 		g := newRig(t)
+		// What hides from the supervisor's mark is found where there is a cgroup.
+		hidden := "setsid sleep 1000"
+		if how.cgroup {
+			g.opts.Cgroups, hidden = CgroupsRequired, "env -i setsid sleep 1000"
+		}
 		w, r := g.world()
-		o := g.script("trap '' TERM; for i in 1 2; do (setsid sleep 1000; true) & done; touch %s/ready/0.1; sleep 1000", g.base)
+		o := g.script("trap '' TERM; for i in 1 2; do (%s; true) & done; touch %s/ready/0.1; sleep 1000", hidden, g.base)
 		w.Do(o)
 		g.await(r, o.Run, fact.JobStarted)
 		g.ready(t, o.Run)
@@ -160,6 +171,9 @@ func TestSupervisorKilled(t *testing.T) {
 		}
 		if n := g.alive(w.token); n > 0 {
 			t.Errorf("away %v: %d processes are alive", away, n)
+		}
+		if how.cgroup && exists(filepath.Join(w.cgroups.dir, w.token[:8]+".0.1")) {
+			t.Error("its cgroup is left")
 		}
 	}
 }

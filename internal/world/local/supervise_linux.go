@@ -52,6 +52,8 @@ type supervisor struct {
 	limit    bool
 	deadline time.Time
 	alarm    *time.Timer
+	// pause is how long to wait until what was killed is looked at again.
+	pause time.Duration
 }
 
 // noise is where a supervisor that cannot work says so: its own standard error, which the
@@ -85,6 +87,7 @@ func (s *supervisor) run() error {
 		s.cgroup.remove()
 		return s.failed(err)
 	}
+	// Not durable: after a power cut nothing of the run is left but its checkpoints, whatever stands here.
 	if err := writeRecord(s.dir, startedFile, &startRecord{At: s.now().UTC(), PID: main}, false); err != nil {
 		fmt.Fprintf(s.noise(), "%v\n", err) // the end record will tell
 	}
@@ -201,15 +204,14 @@ func (s *supervisor) shorten(grace time.Duration) {
 	}
 }
 
-// again is how long to wait between two attempts to kill: what forks fast is caught later.
-const again = 10 * time.Millisecond
-
 // kill ends all processes of the run, and comes back until none is left.
 func (s *supervisor) kill() {
 	s.cgroup.kill()
 	s.kids.signal(unix.SIGKILL)
 	s.deadline = time.Time{}
-	s.alarm.Reset(again)
+	// What forks fast is caught later; what hangs in the kernel may hang for long.
+	s.pause = min(max(2*s.pause, 5*time.Millisecond), time.Second)
+	s.alarm.Reset(s.pause)
 }
 
 // over writes down how the run ended.

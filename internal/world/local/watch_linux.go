@@ -38,18 +38,22 @@ const (
 
 func newWatcher(w *World) *watcher {
 	x := &watcher{w: w, at: map[int32]watched{}}
-	every := lookEvery
-	if fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK); err == nil {
-		x.file = os.NewFile(uintptr(fd), "inotify")
-		every = rescan
-		w.wg.Add(1)
-		go x.listen()
-	} else {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
 		w.said = append(w.said, "no inotify ("+err.Error()+"): files of runs are looked at ten times a second")
+		return x
 	}
-	w.wg.Add(1)
-	go x.lookAround(every)
+	x.file = os.NewFile(uintptr(fd), "inotify")
 	return x
+}
+
+func (x *watcher) start() {
+	every := lookEvery
+	if x.file != nil {
+		every = rescan
+		x.w.wg.Go(x.listen)
+	}
+	x.w.wg.Go(func() { x.lookAround(every) })
 }
 
 func (x *watcher) close() {
@@ -60,7 +64,6 @@ func (x *watcher) close() {
 
 // lookAround has every live run look at its files.
 func (x *watcher) lookAround(every time.Duration) {
-	defer x.w.wg.Done()
 	t := time.NewTicker(every)
 	defer t.Stop()
 	for {
@@ -88,7 +91,6 @@ func (x *watcher) all() {
 
 // listen reads inotify's events.
 func (x *watcher) listen() {
-	defer x.w.wg.Done()
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := x.file.Read(buf)
@@ -207,10 +209,8 @@ func (r *run) watchCheckpoint() {
 }
 
 func (r *run) unwatch() {
-	if r.w.watch != nil {
-		r.w.watch.remove(r.dir, r.Run)
-		r.w.watch.remove(r.checkpoint, r.Run)
-	}
+	r.w.watch.remove(r.dir, r.Run)
+	r.w.watch.remove(r.checkpoint, r.Run)
 }
 
 // savedNow reports a checkpoint, if the job has touched the file since the last one.

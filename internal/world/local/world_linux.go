@@ -82,6 +82,7 @@ func Open(ctx context.Context, o Options) (*World, error) {
 		w.said = append(w.said, fmt.Sprintf("all jobs run as uid %d, as this is not root", os.Geteuid()))
 	}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
+	w.watch = newWatcher(w)
 	return w, nil
 }
 
@@ -138,7 +139,7 @@ func (w *World) Begin(_ context.Context, believed []world.Belief, report func(..
 	}
 	w.begun, w.report = true, report
 	w.mu.Unlock()
-	w.watch = newWatcher(w)
+	w.watch.start()
 	reapAll()
 	found, err := w.readRuns()
 	if err != nil {
@@ -208,9 +209,7 @@ func (w *World) Close() error {
 	}
 	w.mu.Unlock()
 	w.cancel()
-	if w.watch != nil {
-		w.watch.close()
-	}
+	w.watch.close()
 	w.wg.Wait()
 	return w.lock.Close()
 }

@@ -90,3 +90,51 @@ func TestConformanceWithBadReports(t *testing.T) {
 		}
 	})
 }
+
+func start(job int32, gpus uint64) world.Order {
+	return world.Order{Do: fact.Start, Run: world.Run{Job: job, Attempt: 1}, Place: []fact.Grant{cluster.WholeGrant(0, gpus)}}
+}
+
+func TestDoubleUseIsFound(t *testing.T) {
+	m := simworld.New(cluster.Uniform("test", 1, 8), simworld.Options{})
+	w := m.Open()
+	defer w.Close()
+	if err := w.Begin(t.Context(), nil, func(...world.Report) {}); err != nil {
+		t.Fatal(err)
+	}
+	w.Do(start(0, 0b11), start(1, 0b100))
+	if b := m.Broken(); len(b) > 0 {
+		t.Errorf("%q", b)
+	}
+	w.Do(start(2, 0b110))
+	if b := m.Broken(); len(b) != 2 {
+		t.Errorf("%q", b)
+	}
+	if m.Alive() != 3 {
+		t.Error(m.Alive())
+	}
+}
+
+func TestCheckpointsAndEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := simworld.New(cluster.Uniform("test", 1, 8), simworld.Options{Behave: func(*world.Order) simworld.Behaviour {
+			return simworld.Behaviour{Duration: time.Hour, Checkpoint: 25 * time.Minute, Exit: 3}
+		}})
+		w := m.Open()
+		defer w.Close()
+		counts := map[fact.Kind]int{}
+		if err := w.Begin(t.Context(), nil, func(rs ...world.Report) {
+			for _, r := range rs {
+				counts[r.Kind]++
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		w.Do(start(0, 1))
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		if counts[fact.JobStarted] != 1 || counts[fact.JobCheckpointed] != 2 || counts[fact.JobFinished] != 1 {
+			t.Error(counts)
+		}
+	})
+}

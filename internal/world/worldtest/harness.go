@@ -29,8 +29,6 @@ type Harness struct {
 	Hide, Show func(node int32)
 	// Processes counts what is alive of a run; nil = it cannot be counted.
 	Processes func(run world.Run) int
-	// Crash ends the world as a kill -9 of the daemon would, as far as that can be had; nil = Close does.
-	Crash func(w world.World)
 	// Patience is how long a report may take, Quiet how long to listen for one that must not come.
 	Patience, Quiet time.Duration
 	// Grace is a short one that a job that saves its state keeps with ease; Limit a short time limit.

@@ -76,9 +76,7 @@ func (s *session) restart(meanwhile func(), believed ...world.Belief) {
 func (s *session) close() {
 	s.Helper()
 	s.closed = true
-	if s.Crash != nil {
-		s.Crash(s.World)
-	} else if err := s.World.Close(); err != nil {
+	if err := s.World.Close(); err != nil {
 		s.Errorf("Close: %v", err)
 	}
 	s.seen.shut(true)
