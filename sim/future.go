@@ -55,6 +55,8 @@ type Alive struct {
 // Arrival is a submission in a future; its work comes from Future.Work, by its number.
 type Arrival struct {
 	Job *workload.Job
+	// Estimate of its run time that is not what it declares, 0 = none.
+	Estimate workload.Span
 }
 
 // Run goes through the future.
@@ -126,7 +128,7 @@ func (f *Future) instant(now workload.Time, runs map[int32]*Alive) error {
 		a := &f.Arrivals[f.next]
 		n := f.First + int32(f.next)
 		f.next++
-		if err := f.Engine.Apply(&fact.Fact{Kind: fact.JobSubmitted, At: now, Job: n, Node: -1, Submitted: a.Job}); err != nil {
+		if err := f.Engine.Apply(&fact.Fact{Kind: fact.JobSubmitted, At: now, Job: n, Node: -1, Submitted: a.Job, Estimate: a.Estimate}); err != nil {
 			return err
 		}
 	}
