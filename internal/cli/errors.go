@@ -28,6 +28,21 @@ func badInput(err error, hint string) error {
 	return &inputError{err: err, hint: hint}
 }
 
+// hinted is an error that is not the input's fault, with what to try.
+type hinted struct {
+	err  error
+	hint string
+}
+
+func (e *hinted) Error() string { return e.err.Error() }
+
+func (e *hinted) Unwrap() error { return e.err }
+
+// ended carries the exit code of a job to the end of the program. Nothing is left to say.
+type ended struct{ code int }
+
+func (e *ended) Error() string { return "the job ended with a code of its own" }
+
 // badUsage is an error of the command line.
 func badUsage(hint, format string, args ...any) error {
 	return &inputError{err: fmt.Errorf(format, args...), hint: hint}
@@ -45,6 +60,10 @@ func noFile(err error) error {
 
 // showError writes the error as its reader needs it.
 func (s *State) showError(err error) {
+	var done *ended
+	if errors.As(err, &done) {
+		return
+	}
 	red, bold, reset := "", "", ""
 	if s.colored(s.Stderr) {
 		red, bold, reset = "\x1b[1;31m", "\x1b[1m", "\x1b[0m"
@@ -59,9 +78,16 @@ func (s *State) showError(err error) {
 		return
 	}
 	s.say("%sError:%s %s\n", red, reset, err)
+	hint := ""
 	var bad *inputError
-	if errors.As(err, &bad) && bad.hint != "" {
-		s.say("%sTry:%s %s\n", bold, reset, bad.hint)
+	var other *hinted
+	if errors.As(err, &bad) {
+		hint = bad.hint
+	} else if errors.As(err, &other) {
+		hint = other.hint
+	}
+	if hint != "" {
+		s.say("%sTry:%s %s\n", bold, reset, hint)
 	}
 }
 

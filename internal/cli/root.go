@@ -92,6 +92,9 @@ Without any input, "escala compare" replays a real trace that it carries.`,
 	root.PersistentFlags().Var(newChoice(&s.color, "auto", "always", "never"), "color", "when to use colour: auto, always, never")
 	_ = root.RegisterFlagCompletionFunc("color", words("auto", "always", "never"))
 	root.AddGroup(&cobra.Group{ID: groupLive, Title: "Schedule a cluster:"}, &cobra.Group{ID: groupRun, Title: "Replay a cluster's history:"}, &cobra.Group{ID: groupInputs, Title: "Policies and workloads:"})
+	root.AddCommand(submitCommand(s), runCommand(s), queueCommand(s), statusCommand(s), historyCommand(s), logsCommand(s), waitCommand(s), nodesCommand(s))
+	root.AddCommand(jobCommands(s)...)
+	root.AddCommand(nodeCommands(s)...)
 	root.AddCommand(serveCommand(s), compareCommand(s), simulateCommand(s), replayCommand(s), explainCommand(s), planCommand(s), policyCommand(s), budgetCommand(s), workloadCommand(s), versionCommand(s))
 	return root
 }
@@ -158,7 +161,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &invalid) {
 		flag, cause := invalid.GetFlag(), rootCause(invalid).Error()
 		switch flag.Value.Type() {
-		case "int":
+		case "int", "int32", "int64":
 			cause = "want a whole number"
 		case "uint64":
 			cause = "want a whole number of 0 or more"

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/workload"
@@ -37,9 +38,14 @@ type State struct {
 	Args []string
 	// Getenv returns an environment variable, "" where it is not set.
 	Getenv func(string) string
-	Stdin  io.Reader
-	Stdout Stream
-	Stderr Stream
+	// Environ, Now and Zone are the whole environment, the clock and the time zone of whoever
+	// asks; nil = the process's own.
+	Environ func() []string
+	Now     func() time.Time
+	Zone    *time.Location
+	Stdin   io.Reader
+	Stdout  Stream
+	Stderr  Stream
 	// ReadFile reads a whole file, Open reads one bit by bit, Create begins one,
 	// MkdirAll makes a folder.
 	ReadFile func(path string) ([]byte, error)
