@@ -60,6 +60,9 @@ func (c claims) user(cfg *Issuer, subject string) (string, error) {
 	if strings.HasPrefix(name, uidPrefix) {
 		return "", fmt.Errorf("names that begin with %s are those of this machine", uidPrefix)
 	}
+	if name == "root" { // jobs may run as the user of that name
+		return "", errors.New("root is a user of this machine alone")
+	}
 	return name, CheckUser(name)
 }
 

@@ -248,6 +248,7 @@ func TestOIDC(t *testing.T) {
 		{"group of the machine", s.sign(k, s.claims(m{"groups": []string{"wheel"}})), 200, ", user"},
 		{"a name that hides things", s.sign(k, s.claims(m{"preferred_username": "ann\nroot"})), 401, "cannot be the name"},
 		{"uid of the machine", s.sign(k, s.claims(m{"preferred_username": "uid:0"})), 401, "those of this machine"},
+		{"root of the machine", s.sign(k, s.claims(m{"preferred_username": "root"})), 401, "of this machine"},
 		{"logout token", s.sign(k, s.claims(m{"events": m{"http://schemas.openid.net/event/backchannel-logout": m{}}})), 401, "shows nobody"},
 		{"no token", "abc", 401, "not known"},
 		{"three dots", "a.b.c", 401, "not known"},
