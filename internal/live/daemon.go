@@ -89,6 +89,7 @@ type Daemon struct {
 	wake    workload.Time
 	tx      tx
 	follow  follower
+	hours   *hours
 
 	// ready: the journal can be written and the world was begun. trouble is what keeps it from that.
 	ready   atomic.Bool

@@ -69,7 +69,7 @@ func (d *Daemon) foldFrom(in io.Reader) error {
 		return err
 	}
 	d.header = r.Header()
-	d.book = NewBook(d.header.Cluster)
+	d.book, d.hours = NewBook(d.header.Cluster), newHours()
 	w := &folder{d: d}
 	x, err := journal.Fold(r, w)
 	if err == nil {
@@ -96,18 +96,42 @@ type folder struct {
 
 func (w *folder) Snapshot(e *engine.Engine, raw []byte) {
 	var line struct {
-		Live *saved `json:"live"`
+		T    workload.Time `json:"t"`
+		Live *saved        `json:"live"`
 	}
 	if err := json.Unmarshal(raw, &line); err != nil || line.Live == nil {
 		w.err = fmt.Errorf("the snapshot does not hold what a live journal's does: %v", err)
 		return
 	}
 	w.d.policyBy = line.Live.PolicyBy
-	w.err = w.d.book.load(line.Live, e)
+	if w.err = w.d.book.load(line.Live, e); w.err == nil {
+		w.d.hours.resume(line.Live.Hours, line.T)
+		for _, n := range w.d.book.alive {
+			w.d.hours.see(w.d.book.jobs[n], line.T)
+		}
+	}
 }
 
-func (w *folder) Fact(f *fact.Fact)     { w.d.book.fact(f) }
-func (w *folder) Action(a *fact.Action) { w.d.book.action(a) }
+func (w *folder) Fact(f *fact.Fact) {
+	w.d.book.fact(f)
+	w.d.seen(f.Job, f.At)
+}
+
+func (w *folder) Action(a *fact.Action) {
+	w.d.book.action(a)
+	w.d.seen(a.Job, a.At)
+}
+
+// seen has the ledger by hour look at a job that something happened to.
+func (d *Daemon) seen(job int32, now workload.Time) {
+	j := d.book.jobs[job]
+	if j == nil {
+		d.hours.advance(now)
+		return
+	}
+	d.hours.lost(j, now)
+	d.hours.see(j, now)
+}
 
 // beginJournal writes the first lines of a new one: header and budgets.
 func (d *Daemon) beginJournal(ctx context.Context) error {
@@ -116,7 +140,7 @@ func (d *Daemon) beginJournal(ctx context.Context) error {
 	day := now.UTC().Truncate(24 * time.Hour)
 	d.header = &journal.Header{Engine: d.cfg.Version, Cluster: spec, Policy: d.cfg.Policy, Assume: d.cfg.Assume,
 		Workload: workload.Workload{Name: spec.Name, Source: "live", Format: "journal", Epoch: day.UnixMilli()}}
-	d.book = NewBook(spec)
+	d.book, d.hours = NewBook(spec), newHours()
 	d.clock = newClock(d.cfg.Now, day.UnixMilli(), 0)
 	var err error
 	if d.engine, err = engine.New(spec, d.cfg.Policy, d.defaults()); err != nil {

@@ -67,6 +67,7 @@ func (w *follower) init(d *Daemon) {
 		if d.engine.StateOf(n) == "blocked" {
 			w.blocked[n] = true
 			d.book.move(j, Blocked)
+			d.seen(n, d.clock.last)
 		}
 		if j.Holds>>fact.HoldBegin&1 == 1 {
 			w.alarm(d.clock.of(unixMilli(numberLabel(j.Spec, LabelBegin))), n, fact.HoldBegin)
@@ -125,7 +126,7 @@ func (w *follower) due(t *tx) {
 			_ = t.fact(fact.Fact{Kind: fact.JobReleased, Job: a.job, Node: -1, Hold: a.hold})
 		}
 	}
-	w.unblock()
+	w.unblock(t.now)
 	if t.now >= w.look {
 		w.look = t.now + overdue
 		w.remind(t)
@@ -133,7 +134,7 @@ func (w *follower) due(t *tx) {
 }
 
 // unblock notes which jobs no longer wait for another.
-func (w *follower) unblock() {
+func (w *follower) unblock(now workload.Time) {
 	for n := range w.blocked {
 		j := w.d.book.jobs[n]
 		if j == nil || j.Phase != Blocked {
@@ -145,9 +146,11 @@ func (w *follower) unblock() {
 		case "on-hold":
 			w.d.book.move(j, Held)
 			delete(w.blocked, n)
+			w.d.seen(n, now)
 		default:
 			w.d.book.move(j, Waiting)
 			delete(w.blocked, n)
+			w.d.seen(n, now)
 		}
 	}
 }

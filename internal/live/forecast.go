@@ -28,6 +28,8 @@ const (
 	arrivalsFrom = workload.Day
 	// arrivalsKept bounds their number.
 	arrivalsKept = 4096
+	// foreseenJobs is for how many of the queue it is looked ahead; those behind have no estimate.
+	foreseenJobs = 2000
 	// seen is how many predictions are compared with what came true, enoughSeen how many it takes.
 	seen       = 500
 	enoughSeen = 50
@@ -203,7 +205,11 @@ func (d *Daemon) foresee(ctx context.Context, v *View, n int) error {
 	d.foreseen(v, starts[:1])
 	var wg sync.WaitGroup
 	next, failed := make(chan int), make(chan error, n)
-	for range min(runtime.GOMAXPROCS(0), n) {
+	workers := min(runtime.GOMAXPROCS(0), n)
+	if len(v.Queue) > foreseenJobs {
+		workers = 1 // what is submitted goes before what is foreseen
+	}
+	for range workers {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
@@ -304,12 +310,13 @@ func (sc *scenario) future(ctx context.Context, seed uint64) ([]workload.Time, e
 	if err != nil {
 		return nil, err
 	}
-	left := len(out)
+	left := min(len(out), foreseenJobs)
 	f := &sim.Future{Engine: e, Now: v.At, Fill: sc.fill, Shares: v.state.policy.Sharing != nil, Grid: grid(len(out)), Until: v.At + lookAhead, First: v.state.next,
 		Started: func(job int32, at workload.Time) bool {
 			if i, ok := v.index[job]; ok && out[i] == workload.Never {
-				out[i] = at
-				left--
+				if out[i] = at; i < foreseenJobs {
+					left--
+				}
 			}
 			return left > 0
 		}}

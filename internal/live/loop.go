@@ -96,6 +96,7 @@ func (d *Daemon) turn(ctx context.Context) error {
 	}
 	d.book.mu.Unlock()
 	if len(t.body) > 0 {
+		t.rows.Hours = d.hours.take()
 		if err := d.write(ctx, t); err != nil {
 			for _, r := range requests {
 				if r.err == nil {

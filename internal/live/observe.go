@@ -69,6 +69,9 @@ func (d *Daemon) Gauge() sim.Gauge {
 	return d.gauge(d.book.now)
 }
 
+// Trouble tells whether the journal cannot be written.
+func (d *Daemon) Trouble() bool { return d.trouble.Load() != nil }
+
 // Ping returns once the loop has served a request that asks for nothing: how late it is.
 func (d *Daemon) Ping(ctx context.Context) error {
 	_, err := change(ctx, d, func(*tx) (bool, error) { return true, nil })

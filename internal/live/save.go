@@ -3,7 +3,6 @@ package live
 import (
 	"encoding/json"
 	"fmt"
-	"math/bits"
 	"time"
 
 	"github.com/escala-sched/escala/engine"
@@ -20,6 +19,8 @@ type saved struct {
 	PolicyBy  string        `json:"policy_by,omitempty"`
 	BudgetsBy string        `json:"budgets_by,omitempty"`
 	Failed    []savedFailed `json:"failed,omitempty"`
+	// Hours are the rows of the hour that is not over.
+	Hours []store.HourRow `json:"hours,omitempty"`
 }
 
 type savedFailed struct {
@@ -37,7 +38,7 @@ type savedJob struct {
 // save returns what a snapshot keeps of the book. The caller is the loop.
 func (d *Daemon) save() saved {
 	b := d.book
-	s := saved{Next: b.next, Nodes: b.nodes, PolicyBy: d.policyBy, BudgetsBy: b.budgetsBy, Jobs: make([]savedJob, 0, len(b.alive)-b.gone)}
+	s := saved{Next: b.next, Nodes: b.nodes, PolicyBy: d.policyBy, BudgetsBy: b.budgetsBy, Hours: d.hours.present(d.clock.last), Jobs: make([]savedJob, 0, len(b.alive)-b.gone)}
 	for _, n := range b.alive {
 		if j := b.jobs[n]; j != nil && j.Phase.Alive() {
 			s.Jobs = append(s.Jobs, savedJob{Job: *j})
@@ -93,10 +94,3 @@ func fromRow(r *store.EndedRow) (*Job, error) {
 }
 
 func unixMilli(ms int64) time.Time { return time.UnixMilli(ms) }
-
-// milliHours turns milli-GPU x ms into thousandths of GPU-hours.
-func milliHours(v int64) int64 {
-	hi, lo := bits.Mul64(uint64(max(v, 0)), 1)
-	q, _ := bits.Div64(hi, lo, 3_600_000)
-	return int64(q)
-}

@@ -210,6 +210,7 @@ func (t *tx) submitOne(s *Submission, id string, i int) error {
 	if t.d.engine.StateOf(n) == "blocked" {
 		w.blocked[n] = true
 		b.move(b.jobs[n], Blocked)
+		t.d.seen(n, t.now)
 	}
 	array, _, _ := ArrayOf(id)
 	hold := func(h fact.HoldBy, by string) {

@@ -60,6 +60,7 @@ func (t *tx) fact(f fact.Fact) error {
 	t.lines++
 	t.facts = append(t.facts, f)
 	t.d.book.fact(&f)
+	t.d.seen(f.Job, t.now)
 	t.touch(&f)
 	return nil
 }
@@ -94,6 +95,7 @@ func (t *tx) action(a *fact.Action) {
 	}
 	t.actions = append(t.actions, own)
 	t.d.book.action(&own)
+	t.d.seen(a.Job, t.now)
 	t.changed = append(t.changed, a.Job)
 	switch a.Do {
 	case fact.Start:
