@@ -208,9 +208,12 @@ func (a *Auth) cookie(r *http.Request) (*Identity, error) {
 	}
 	base := a.sessions.find(c)
 	if base == nil {
-		return nil, wrong("the session is over: log in again")
+		// No attempt: after a restart every browser that is open asks like this.
+		return nil, refuse(http.StatusUnauthorized, "the session is over: log in again")
 	}
-	if err := a.Still(base); err != nil {
+	if err := a.Still(base); Status(err) == http.StatusUnauthorized {
+		return nil, refuse(http.StatusUnauthorized, err.Error())
+	} else if err != nil {
 		return nil, err
 	}
 	if !safe(r.Method) && subtle.ConstantTimeCompare([]byte(r.Header.Get(CSRFHeader)), []byte(csrfOf(c))) != 1 {
