@@ -12,6 +12,7 @@ import (
 // have equal states, whatever led there. It does not change, and several ledgers may be
 // made of one.
 type LedgerState struct {
+	tree    *Tree
 	at      workload.Time
 	window  workload.Span
 	usable  int64
@@ -19,14 +20,21 @@ type LedgerState struct {
 	offered []step
 	// charged and levels are by node; levels of nodes that are no leaves are 0.
 	charged   [][]step
-	levels    []int64
+	levels    []lead
 	protected []protection // by end, then leaf
 }
 
+// lead is how far a leaf is ahead of its share, as of a time: before that nobody knows.
+type lead struct {
+	ahead int64
+	at    workload.Time
+}
+
 // State returns what the ledger knows as of a time that is not before its latest
-// change. The ledger stays as it is.
-func (l *Ledger) State(at workload.Time) *LedgerState {
-	s := &LedgerState{at: at, window: l.window, usable: l.credit.usable, cap: -1, charged: make([][]step, len(l.charged)), levels: make([]int64, len(l.charged))}
+// change. Standings will be asked for at asked, which may lie before that, or later. The
+// ledger stays as it is.
+func (l *Ledger) State(at, asked workload.Time) *LedgerState {
+	s := &LedgerState{tree: l.tree, at: at, window: l.window, usable: l.credit.usable, cap: -1, charged: make([][]step, len(l.charged)), levels: make([]lead, len(l.charged))}
 	from := s.horizon()
 	s.offered = l.offered.since(from)
 	for i := range l.charged {
@@ -37,13 +45,18 @@ func (l *Ledger) State(at workload.Time) *LedgerState {
 		for i := range l.credit.leaves {
 			if l.tree.Nodes[i].Leaf() {
 				b := l.credit.leaves[i]
-				b.settle(l.Rate(int32(i)), at)
-				s.levels[i] = b.level
+				b.settle(l.Rate(int32(i)), asked)
+				s.levels[i] = lead{b.level, b.at}
 			}
 		}
 	}
 	s.protected = l.protected.outstanding(at)
 	return s
+}
+
+// Settled is the state if standings are not asked for before its time.
+func (s *LedgerState) Settled() *LedgerState {
+	return RestoreLedger(s.tree, s.window, s).State(s.at, s.at)
 }
 
 // horizon is the earliest time that can still be asked about.
@@ -110,10 +123,12 @@ func RestoreLedger(t *Tree, window workload.Span, s *LedgerState) *Ledger {
 	}
 	c := &l.credit
 	c.usable, c.cap, c.capped = s.usable, s.cap, s.cap >= 0
-	for i := range s.levels {
-		c.leaves[i].level = s.levels[i]
-	}
 	l.refill()
+	for i := range s.levels {
+		if b := &c.leaves[i]; c.capped && t.Nodes[i].Leaf() {
+			b.level, b.at = min(s.levels[i].ahead, b.limit), s.levels[i].at
+		}
+	}
 	return l
 }
 
@@ -126,7 +141,7 @@ func (s *LedgerState) Fits(t *Tree, at workload.Time) bool {
 func (s *LedgerState) Code(c *pack.Coder, t *Tree) {
 	n := len(t.Nodes)
 	if c.Reading() {
-		s.charged, s.levels = make([][]step, n), make([]int64, n)
+		s.tree, s.charged, s.levels = t, make([][]step, n), make([]lead, n)
 	}
 	c.Int(&s.at)
 	c.Int(&s.window)
@@ -136,7 +151,11 @@ func (s *LedgerState) Code(c *pack.Coder, t *Tree) {
 	for i := n - 1; i >= 0; i-- {
 		if t.Nodes[i].Leaf() {
 			s.codeSteps(c, &s.charged[i])
-			c.Int(&s.levels[i])
+			x := &s.levels[i]
+			c.Int(&x.ahead)
+			if c.From(&x.at, s.at); s.cap >= 0 && x.at > s.at {
+				c.Fail()
+			}
 		} else if c.Reading() {
 			s.charged[i] = s.addUp(t.Nodes[i].Children)
 		}

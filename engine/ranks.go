@@ -6,7 +6,7 @@ package engine
 func (e *Engine) Queue() []int32 {
 	e.advance(e.now)
 	if e.sharing == nil || len(e.sharing.lanes) == 1 {
-		return e.queueOrder(0)
+		return e.jobsOut(e.queueOrder(0))
 	}
 	var out []int32
 	seen := map[int32]bool{}
@@ -18,5 +18,5 @@ func (e *Engine) Queue() []int32 {
 			}
 		}
 	}
-	return out
+	return e.jobsOut(out)
 }

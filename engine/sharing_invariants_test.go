@@ -246,7 +246,7 @@ func (w *clay) hold(n int32, by fact.HoldBy) {
 		return
 	}
 	c := &w.e.classes[j.class]
-	before := int32(none)
+	before := none
 	for k := w.e.q.first(c.root); k != none; k = w.e.q.after(c.root, k, 1<<63-1) {
 		if x, y := &w.e.jobs[max(before, 0)], &w.e.jobs[k]; before != none && (x.spec.Submit > y.spec.Submit || x.spec.Submit == y.spec.Submit && before > k) && x.spec.Priority == y.spec.Priority {
 			w.fatal("job %d, of %d, waits before job %d, of %d", before, x.spec.Submit, k, y.spec.Submit)

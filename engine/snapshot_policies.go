@@ -78,8 +78,8 @@ func (t *taking) sharing() {
 	e, s := t.e, t.e.sharing
 	x := &savedSharing{grid: s.grid, moneyAt: never, nextEvict: never, limited: s.limited, pending: t.scope(&s.pending)}
 	for i := range s.lanes {
-		x.ledgers = append(x.ledgers, s.lanes[i].ledger.State(e.now))
-		x.fills = append(x.fills, s.lanes[i].fill.State(e.now))
+		x.ledgers = append(x.ledgers, s.lanes[i].ledger.State(e.now, s.grid))
+		x.fills = append(x.fills, s.lanes[i].fill.State(e.now, s.grid))
 	}
 	if s.accounts != nil {
 		// A protection that is over, and not seen yet, draws from its end on.

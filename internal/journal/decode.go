@@ -56,12 +56,14 @@ const (
 	fStarts
 	fBy
 	fText
+	fState
+	fSHA
 	fields
 )
 
 var fieldNames = [fields]string{"t", "job", "try", "node", "kept", "lost", "restart", "est", "for", "tasks", "gpus", "milli", "until",
 	"why_job", "have", "want", "block", "why_until", "since", "epoch_ms", "objective", "bound", "exit", "unalloc", "fact", "do", "outcome", "cause", "hold", "why", "place", "spec", "name", "yaml",
-	"inputs", "solver", "starts", "by", "text"}
+	"inputs", "solver", "starts", "by", "text", "state", "sha256"}
 
 // fieldOf returns the field of a key, fields if it is none that this version knows.
 func fieldOf(key []byte) field {
@@ -155,10 +157,13 @@ func (l *line) take(f field, val []byte) (msg, want string) {
 		if f == fFact && string(w) == timerWord {
 			n = 0
 		}
+		if f == fFact && string(w) == snapshotWord {
+			n = len(kindWords)
+		}
 		if !ok || n < 0 {
 			list := oneOf(wordsOf(f))
 			if f == fFact {
-				list += ", " + timerWord
+				list += ", " + timerWord + ", " + snapshotWord
 			}
 			return "unknown " + fieldNames[f] + " " + quote(val), list
 		}

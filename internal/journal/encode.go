@@ -72,7 +72,9 @@ func appendString(b []byte, s string) []byte {
 
 const hex = "0123456789abcdef"
 
-func appendFact(b []byte, f *fact.Fact) []byte {
+// AppendFact appends the line of a fact, its newline included. Facts of kinds that carry a
+// job, budgets or a plan must have it.
+func AppendFact(b []byte, f *fact.Fact) []byte {
 	b = number(b, `{"t":`, f.At)
 	b = word(b, `,"fact":"`, f.Kind.String())
 	switch f.Kind {
@@ -138,11 +140,13 @@ func said(b []byte, f *fact.Fact) []byte {
 	return append(b, '}', '\n')
 }
 
-func appendTimer(b []byte, at int64) []byte {
+// AppendTimer appends the line that says that time alone led to a decision at a time.
+func AppendTimer(b []byte, at workload.Time) []byte {
 	return append(number(b, `{"t":`, at), `,"fact":"timer"}`+"\n"...)
 }
 
-func appendAction(b []byte, a *fact.Action) []byte {
+// AppendAction appends the line of an action.
+func AppendAction(b []byte, a *fact.Action) []byte {
 	b = number(b, `{"t":`, a.At)
 	b = word(b, `,"do":"`, a.Do.String())
 	b = number(b, `,"job":`, int64(a.Job))

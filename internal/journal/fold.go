@@ -36,6 +36,8 @@ func Fold(r *Reader, w Folder) (*Replayed, error) {
 			return nil, err
 		}
 		switch {
+		case e.State != nil:
+			w.Snapshot(p.out.Engine, e.Raw)
 		case e.Fact != nil:
 			w.Fact(e.Fact)
 		case e.Action != nil:

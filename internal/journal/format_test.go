@@ -24,7 +24,7 @@ func TestHeaderRoundTrip(t *testing.T) {
 		want := &Header{Engine: "v1", Cluster: spec, Policy: shipped(t, "sjf@helios"), Until: 5,
 			Workload: workload.Workload{Name: "w", Hash: "h", Source: "s", Format: "f", Licence: "l", Epoch: 0},
 			Assume:   sim.Assumptions{Checkpoint: -1, RestartCost: 2, Grace: 3, StartLatency: 4}, Faults: sim.Faults{MTBF: 1, MTTR: 2, Seed: 1 << 63}, Forecast: sim.Forecast{Error: 0.1, Seed: 3}}
-		line, err := want.appendTo(nil)
+		line, err := AppendHeader(nil, want)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +199,7 @@ func TestWordsAreComplete(t *testing.T) {
 
 // head is a header of two nodes of four GPUs; job 0 is submitted in line 2.
 func head(t testing.TB) string {
-	line, err := (&Header{Cluster: cluster.Uniform("2x4", 2, 4), Policy: shipped(t, "fifo"), Workload: workload.Workload{Epoch: workload.Unknown}}).appendTo(nil)
+	line, err := AppendHeader(nil, &Header{Cluster: cluster.Uniform("2x4", 2, 4), Policy: shipped(t, "fifo"), Workload: workload.Workload{Epoch: workload.Unknown}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,9 @@ func FuzzReader(f *testing.F) {
 {"t":12,"fact":"plan","until":12,"starts":[ ]}
 {"t":12,"do":"start","job":0,"why":"off-plan","why_until":11}
 `))
+	cut := cutUp(f, sim.Options{Workload: someJobs(1, 12, true), Cluster: lab(false), Policy: shipped(f, "contract")}, 9)
+	f.Add(header, cut)
+	f.Add([]byte{}, cut[segments(cut)[1]:])
 	for _, line := range bytes.SplitAfter(data[len(header):], []byte("\n"))[:25] {
 		f.Add(header, line)
 	}
@@ -55,11 +58,16 @@ func FuzzReader(f *testing.F) {
 			if !json.Valid(e.Raw) {
 				t.Fatalf("taken, but no JSON: %q", e.Raw)
 			}
-			again := appendTimer(nil, e.At)
-			if e.Fact != nil {
-				again = appendFact(nil, e.Fact)
+			if e.Header != nil {
+				continue
+			}
+			again := AppendTimer(nil, e.At)
+			if e.State != nil {
+				again = AppendSnapshot(nil, e.At, e.State)
+			} else if e.Fact != nil {
+				again = AppendFact(nil, e.Fact)
 			} else if e.Action != nil {
-				again = appendAction(nil, e.Action)
+				again = AppendAction(nil, e.Action)
 			}
 			var l line
 			if msg, _ := l.parse(again); msg != "" {

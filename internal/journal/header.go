@@ -97,7 +97,9 @@ func baseName(name string) string {
 	return base
 }
 
-func (h *Header) appendTo(b []byte) ([]byte, error) {
+// AppendHeader appends the line that begins a journal, or another segment of it. It is an
+// error where the header has no cluster or no policy.
+func AppendHeader(b []byte, h *Header) ([]byte, error) {
 	if h.Cluster == nil || h.Policy == nil {
 		return b, errors.New("journal: a header needs cluster and policy")
 	}

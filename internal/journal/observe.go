@@ -4,12 +4,15 @@ import (
 	"errors"
 	"io"
 
+	"github.com/escala-sched/escala/engine"
+	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/sim"
 )
 
 // Observe folds a journal as [Replay] does and shows it to observers as the run that
 // wrote it did: facts and actions in order, and the state after each instant. A metric
-// collected from a journal is that of the run.
+// collected from a journal is that of the run. Where the file begins with a snapshot, what
+// is alive in it is shown as if it were submitted, and had started, at that time.
 func Observe(r *Reader, observers ...sim.Observer) (*Replayed, error) {
 	p, err := newReplay(r)
 	if err != nil {
@@ -30,7 +33,10 @@ func Observe(r *Reader, observers ...sim.Observer) (*Replayed, error) {
 		if begun && e.At > p.out.Now {
 			p.show(observers)
 		}
-		begun = true
+		if e.State != nil && !begun {
+			tellState(e.State, observers)
+		}
+		begun = begun || e.Header == nil
 		if e.Action != nil {
 			for _, o := range observers {
 				o.Action(e.Action)
@@ -43,6 +49,33 @@ func Observe(r *Reader, observers ...sim.Observer) (*Replayed, error) {
 			for _, o := range observers {
 				o.Fact(e.Fact)
 			}
+		}
+	}
+}
+
+// tellState shows observers what is alive in a state.
+func tellState(s *engine.State, observers []sim.Observer) {
+	tell := func(f fact.Fact) {
+		f.At, f.Node = s.Now(), -1
+		for _, o := range observers {
+			o.Fact(&f)
+		}
+	}
+	if t, epoch := s.Budgets(); t != nil {
+		tell(fact.Fact{Kind: fact.BudgetsChanged, Job: -1, Budgets: t, Epoch: epoch})
+	}
+	for _, x := range s.Alive() {
+		tell(fact.Fact{Kind: fact.JobSubmitted, Job: x.Number, Submitted: x.Job, Estimate: x.Estimate})
+		if !x.Runs {
+			continue
+		}
+		a := fact.Action{Do: fact.Start, Job: x.Number, Attempt: x.Attempt, For: -1, Tasks: x.Tasks, Count: int32((x.Milli + 999) / 1000), Milli: x.Milli,
+			At: s.Now(), Until: x.Until, Unallocated: x.Unallocated, Place: x.Place, Reason: fact.Reason{For: -1}}
+		for _, o := range observers {
+			o.Action(&a)
+		}
+		if x.Up {
+			tell(fact.Fact{Kind: fact.JobStarted, Job: x.Number, Attempt: x.Attempt})
 		}
 	}
 }

@@ -113,7 +113,7 @@ func TestTraceHasNoPlans(t *testing.T) {
 func TestPlanLine(t *testing.T) {
 	p := &fact.Plan{Until: 3_600_000, Inputs: "ab", Solver: "search", Objective: 3 << 20, Bound: 4 << 20, Starts: []fact.PlannedStart{
 		{Job: 7, At: 0, Place: []fact.Grant{cluster.WholeGrant(0, 0xf)}}, {Job: 3, At: 1_800_000, Place: []fact.Grant{cluster.WholeGrant(1, 0xff), cluster.WholeGrant(2, 0xff)}}, {Job: 4, At: 1_800_000}}}
-	got := string(appendFact(nil, &fact.Fact{Kind: fact.PlanProposed, Job: -1, Node: -1, Plan: p}))
+	got := string(AppendFact(nil, &fact.Fact{Kind: fact.PlanProposed, Job: -1, Node: -1, Plan: p}))
 	const want = `{"t":0,"fact":"plan","until":3600000,"inputs":"ab","solver":"search","objective":3145728,"bound":4194304,"starts":[[7,0,[[0,"f"]]],[3,1800000,[[1,"ff"],[2,"ff"]]],[4,1800000]]}` + "\n"
 	if got != want {
 		t.Errorf("got  %swant %s", got, want)

@@ -11,11 +11,13 @@ import (
 	"math/bits"
 	"unicode/utf8"
 
+	"github.com/escala-sched/escala/engine"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/workload"
 )
 
-// Entry is one line below the header: a fact, an action, or a timer (both nil).
+// Entry is one line below the header: a fact, an action, a snapshot, the header of another
+// segment, or a timer (all of these nil).
 // It is good until the next one is read; a submitted job and a plan may be kept.
 type Entry struct {
 	// Line in the file, 1-based.
@@ -25,6 +27,10 @@ type Entry struct {
 	At     workload.Time
 	Fact   *fact.Fact
 	Action *fact.Action
+	// State is that of a snapshot, Header that of a segment that begins here, at the time
+	// of the line above; its snapshot follows.
+	State  *engine.State
+	Header *Header
 }
 
 // Reader reads a journal strictly, line by line. Every error is an [Error]
@@ -47,6 +53,9 @@ type Reader struct {
 	fact   fact.Fact
 	action fact.Action
 	place  []fact.Grant
+	// below: the line above was a header; known: jobs are numbered from jobs on, since all
+	// before were seen, or stand in a snapshot.
+	below, known bool
 }
 
 // NewReader reads the header. name is the file's, for messages.
@@ -61,11 +70,11 @@ func NewReader(name string, in io.Reader) (*Reader, error) {
 	if msg != "" {
 		return nil, r.fail(msg, want)
 	}
-	r.header, r.first = h, bytes.Clone(r.raw)
+	r.header, r.first, r.below = h, bytes.Clone(r.raw), true
 	return r, nil
 }
 
-// Header is the first line.
+// Header is the first line, or that of the segment that the last entry is of.
 func (r *Reader) Header() *Header { return r.header }
 
 // Hash is the SHA-256, in hex, of all bytes read so far.
@@ -73,11 +82,15 @@ func (r *Reader) Hash() string { return encodehex.EncodeToString(r.sum.Sum(nil))
 
 // Next returns the next entry, io.EOF behind the last.
 func (r *Reader) Next() (*Entry, error) {
-	if err := r.read(); err != nil {
+	if err := r.read(); errors.Is(err, io.EOF) && r.begun() {
+		return nil, r.fail("the file stops behind a header", "the snapshot of the segment")
+	} else if err != nil {
 		return nil, err
 	}
-	msg, want := r.l.parse(r.raw)
-	if msg == "" {
+	var msg, want string
+	if Is(r.raw) {
+		msg, want = r.segment()
+	} else if msg, want = r.l.parse(r.raw); msg == "" {
 		msg, want = r.decode()
 	}
 	if msg != "" {
@@ -134,7 +147,20 @@ func (r *Reader) decode() (msg, want string) {
 	if r.entry.Line > 0 && at < r.entry.At {
 		return "time goes back", "a time not before that of the line above"
 	}
+	begun := r.begun()
+	below := r.below
 	r.entry = Entry{Line: r.number, Raw: r.raw, At: at}
+	r.below = false
+	switch isState := l.given(fFact) && l.word[0] == len(kindWords); {
+	case isState && below:
+		r.entry.State, msg, want = r.state()
+		return msg, want
+	case isState:
+		return "a snapshot in the middle of a segment", "one directly below a header"
+	case begun:
+		return "a segment without a snapshot", "one directly below a header that is not the first line"
+	}
+	r.known = true
 	switch {
 	case l.given(fDo):
 		r.entry.Action = &r.action

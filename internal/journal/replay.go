@@ -31,6 +31,8 @@ type Difference struct {
 	Recorded, Decided string
 	// Engine is the version that wrote the journal: only the same one must come to the same.
 	Engine string
+	// Snapshot: it is the state of a segment, of which Recorded and Decided are the SHA-256.
+	Snapshot bool
 }
 
 // Error shows both lines.
@@ -42,6 +44,9 @@ func (d *Difference) Error() string {
 		return strings.TrimSuffix(s, "\n")
 	}
 	s := fmt.Sprintf("%s:%d: decided otherwise\n  recorded: %s\n  decided:  %s", d.File, d.Line, show(d.Recorded), show(d.Decided))
+	if d.Snapshot {
+		s = fmt.Sprintf("%s:%d: the segment above comes to another state than this snapshot has\n  recorded: %s\n  folded:   %s", d.File, d.Line, d.Recorded, d.Decided)
+	}
 	if d.Engine != "" {
 		s += "\n  written by escala " + d.Engine
 	}
@@ -50,7 +55,8 @@ func (d *Difference) Error() string {
 
 // Replay folds a journal: facts and recorded decisions make the state. With
 // verify it also decides again at each point at which the run did, and compares
-// the actions field by field; the first that differs is a [Difference].
+// the actions field by field; the first that differs is a [Difference]. So is a snapshot
+// that the segment above it does not come to. At each snapshot the engine is restored anew.
 func Replay(r *Reader, verify bool) (*Replayed, error) {
 	p, err := newReplay(r)
 	if err != nil {
@@ -86,12 +92,14 @@ type replay struct {
 	due, again bool
 	// stops are the jobs that were told to stop at this instant.
 	stops []int32
+	// above: there is a segment above the present header.
+	above bool
 	// arrived is the job whose submission was the last fact, -1 if it was none.
 	arrived int32
 }
 
 func newReplay(r *Reader) (*replay, error) {
-	h := r.Header()
+	h := r.header
 	eng, err := engine.New(h.Cluster, h.Policy, h.defaults())
 	if err != nil {
 		return nil, r.fail("the header: "+err.Error(), "")
@@ -100,8 +108,14 @@ func newReplay(r *Reader) (*replay, error) {
 }
 
 func (p *replay) entry(e *Entry) error {
-	if e.Action != nil {
+	switch {
+	case e.Action != nil:
 		return p.action(e)
+	case e.Header != nil:
+		p.above = true
+		return p.end(e.Line, nil)
+	case e.State != nil:
+		return p.restore(e)
 	}
 	effect := e.Fact != nil && p.effect(e.Fact)
 	switch {
@@ -213,7 +227,7 @@ func (p *replay) decide() {
 func (p *replay) differs(line int, raw []byte) error {
 	d := &Difference{File: p.r.name, Line: line, Recorded: string(raw), Engine: p.r.header.Engine}
 	if len(p.decided) > 0 {
-		d.Decided = string(appendAction(nil, &p.decided[0]))
+		d.Decided = string(AppendAction(nil, &p.decided[0]))
 	}
 	return d
 }

@@ -21,6 +21,9 @@ var (
 // timerWord stands for the fact that time alone led to a decision.
 const timerWord = "timer"
 
+// snapshotWord is the fact that holds a whole state; its number is behind those of other kinds.
+const snapshotWord = "snapshot"
+
 func words[E ~uint8](last E, name func(E) string) []string {
 	out := make([]string, last+1)
 	for i := range out {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
@@ -18,7 +20,7 @@ import (
 // out and counted by what became of them.
 func ToWorkload(r *Reader) (*workload.Workload, *cluster.Spec, error) {
 	h := r.Header()
-	var jobs []past
+	var all histories
 	for {
 		e, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -27,23 +29,16 @@ func ToWorkload(r *Reader) (*workload.Workload, *cluster.Spec, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		switch {
-		case e.Fact != nil && e.Fact.Kind == fact.JobSubmitted:
-			jobs = append(jobs, past{spec: e.Fact.Submitted, line: e.Line, start: workload.Unknown, fate: waits})
-		case e.Fact != nil && e.Fact.Job >= 0:
-			jobs[e.Fact.Job].fact(e.Fact)
-		case e.Action != nil && e.Action.Do == fact.Refuse:
-			jobs[e.Action.Job].fate = neverFits
-			if e.Action.Reason.Code == fact.DependencyFailed {
-				jobs[e.Action.Job].fate = neverReady
-			}
+		if !all.entry(e) {
+			return nil, nil, r.fail("a job that is not alive in the snapshot", "one that is")
 		}
 	}
+	jobs := all.list()
 	w := &workload.Workload{Name: h.Workload.Name, Epoch: h.Workload.Epoch, Licence: h.Workload.Licence,
 		Source: filepath.Base(r.name), Format: "journal", Hash: r.Hash(), Rows: len(jobs)}
 	uneven := 0
 	for i := range jobs {
-		p := &jobs[i]
+		p := jobs[i]
 		if p.fate != ended {
 			w.Drop(string(p.fate), fmt.Sprintf("%s:%d", w.Source, p.line))
 			continue
@@ -51,7 +46,8 @@ func ToWorkload(r *Reader) (*workload.Workload, *cluster.Spec, error) {
 		a := workload.Actual{Duration: p.work, Outcome: p.outcome, Start: p.start, End: p.end}
 		if p.spec.Service != nil {
 			var known bool
-			if a.Demand, known = p.demand.curve(&p.spec.Service.Demand, p.end); !known {
+			if a.Demand, known = p.demand.curve(&p.spec.Service.Demand, p.end); !known || p.late {
+				a.Demand = nil
 				uneven++
 			}
 		}
@@ -92,13 +88,91 @@ type past struct {
 	work    workload.Span
 	outcome workload.Outcome
 	demand  told
+	// late: it began before the journal does.
+	late bool
+}
+
+// histories are those of all jobs of a journal, by number.
+type histories struct {
+	first int32
+	jobs  []past
+	// old are those that were alive in the snapshot with which the file begins.
+	old   map[int32]*past
+	begun bool
+}
+
+// entry takes in a line; false if it is about a job that the journal cannot know.
+func (h *histories) entry(e *Entry) bool {
+	begun := h.begun
+	h.begun = true
+	switch {
+	case e.State != nil && !begun:
+		h.begin(e)
+	case e.Fact != nil && e.Fact.Kind == fact.JobSubmitted:
+		h.jobs = append(h.jobs, past{spec: e.Fact.Submitted, line: e.Line, start: workload.Unknown, fate: waits})
+	case e.Fact != nil && e.Fact.Job >= 0:
+		p := h.of(e.Fact.Job)
+		if p == nil {
+			return false
+		}
+		p.fact(e.Fact)
+	case e.Action != nil && e.Action.Do == fact.Refuse:
+		p := h.of(e.Action.Job)
+		if p == nil {
+			return false
+		}
+		if p.fate = neverFits; e.Action.Reason.Code == fact.DependencyFailed {
+			p.fate = neverReady
+		}
+	}
+	return true
+}
+
+// begin takes the jobs that are alive in a snapshot as submitted.
+func (h *histories) begin(e *Entry) {
+	h.first, h.old = e.State.Next(), map[int32]*past{}
+	for _, a := range e.State.Alive() {
+		p := &past{spec: a.Job, line: e.Line, start: workload.Unknown, fate: waits, late: a.Attempt > 0 || a.Job.Service != nil}
+		switch {
+		case a.Up:
+			if p.fate = runs; a.Attempt == 1 {
+				p.start = a.Since
+			}
+		case a.State == "refused":
+			p.fate = neverFits
+		case a.State == "stuck":
+			p.fate = neverReady
+		case a.Attempt > 1 || a.Attempt == 1 && !a.Runs:
+			p.fate = requeued
+		}
+		h.old[a.Number] = p
+	}
+}
+
+func (h *histories) of(n int32) *past {
+	if n >= h.first {
+		return &h.jobs[n-h.first]
+	}
+	return h.old[n]
+}
+
+// list is all of them, by number.
+func (h *histories) list() []*past {
+	out := make([]*past, 0, len(h.old)+len(h.jobs))
+	for _, n := range slices.Sorted(maps.Keys(h.old)) {
+		out = append(out, h.old[n])
+	}
+	for i := range h.jobs {
+		out = append(out, &h.jobs[i])
+	}
+	return out
 }
 
 func (p *past) fact(f *fact.Fact) {
 	switch f.Kind {
 	case fact.JobStarted:
 		p.fate = runs
-		if p.start == workload.Unknown {
+		if p.start == workload.Unknown && !p.late {
 			p.start = f.At
 		}
 	case fact.JobFinished:

@@ -8,8 +8,10 @@ import (
 	"hash"
 	"io"
 
+	"github.com/escala-sched/escala/engine"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/sim"
+	"github.com/escala-sched/escala/workload"
 )
 
 // chunk is how much is gathered before it is hashed and written.
@@ -34,9 +36,23 @@ var _ sim.Observer = (*Writer)(nil)
 func NewWriter(out io.Writer, h *Header) (*Writer, error) {
 	w := &Writer{out: out, sum: sha256.New(), buf: make([]byte, 0, chunk+4096)}
 	var err error
-	w.buf, err = h.appendTo(w.buf)
+	w.buf, err = AppendHeader(w.buf, h)
 	w.lines++
 	return w, err
+}
+
+// Segment begins another segment: from here on the journal can be read by itself. s is
+// the state of the engine at a time not before that of the last line.
+func (w *Writer) Segment(h *Header, at workload.Time, s *engine.State) {
+	if !w.ready() {
+		return
+	}
+	var b []byte
+	if b, w.err = AppendHeader(w.buf, h); w.err != nil {
+		return
+	}
+	w.buf = AppendSnapshot(b, at, s)
+	w.lines += 2
 }
 
 // Fact writes a fact down.
@@ -47,7 +63,7 @@ func (w *Writer) Fact(f *fact.Fact) {
 			w.err = fmt.Errorf("journal: line %d would be a fact that says nothing", w.lines+1)
 			return
 		}
-		w.buf = appendFact(w.buf, f)
+		w.buf = AppendFact(w.buf, f)
 		w.lines++
 	}
 }
@@ -60,7 +76,7 @@ func (w *Writer) Action(a *fact.Action) {
 	if !w.told {
 		w.timer(a.At)
 	}
-	w.buf = appendAction(w.buf, a)
+	w.buf = AppendAction(w.buf, a)
 	w.lines++
 }
 
@@ -73,7 +89,7 @@ func (w *Writer) Instant(g *sim.Gauge) {
 }
 
 func (w *Writer) timer(at int64) {
-	w.buf = appendTimer(w.buf, at)
+	w.buf = AppendTimer(w.buf, at)
 	w.lines++
 	w.told = true
 }
