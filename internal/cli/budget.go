@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,11 +17,13 @@ import (
 func budgetCommand(s *State) *cobra.Command {
 	return group("budget", "Check and show budgets: who is owed how much",
 		`A budgets file is a tree of shares (organisation, programs, projects, researchers),
-with hard limits in GPU-hours where they are wanted. docs/budgets.md has every key.`,
+with hard limits in GPU-hours where they are wanted. docs/budgets.md has every key.
+show without a file, set, credit and edit are of a live scheduler.`,
 		`  escala budget check budgets.yaml
   escala budget show budgets.yaml --workload jobs.csv
-  escala budget owed run1/journal.jsonl`,
-		budgetCheckCommand(s), budgetShowCommand(s), budgetOwedCommand(s))
+  escala budget owed run1/journal.jsonl
+  escala budget set budgets.yaml`,
+		budgetCheckCommand(s), budgetShowCommand(s), budgetOwedCommand(s), budgetSetCommand(s), budgetCreditCommand(s), budgetEditCommand(s))
 }
 
 // budgetFlags are the options of both commands.
@@ -99,18 +102,31 @@ wrong or there are such jobs.`,
 
 func budgetShowCommand(s *State) *cobra.Command {
 	var f budgetFlags
+	var live liveFlags
 	var window string
+	var yaml bool
 	c := &cobra.Command{
-		Use:   "show FILE",
+		Use:   "show [FILE]",
 		Short: "Show the tree with the share of each account",
 		Long: `Prints each account with its share of its level and of everything, its hard budget,
 managers and users; with --workload also how many jobs it submitted and how many
-GPU-hours they take if each runs once. Where the file has pools, the share of each.`,
+GPU-hours they take if each runs once. Where the file has pools, the share of each.
+Without a FILE it shows the budgets that hold at a live scheduler.`,
 		Example: `  escala budget show budgets.yaml
+  escala budget show --yaml > budgets.yaml
   escala budget show budgets.yaml --workload jobs.csv --window 7d..14d
   escala budget show budgets.yaml --workload jobs.csv --output json`,
-		Args: argCount(1, 1, "a budgets file"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		Args: argCount(0, 1, "a budgets file, or nothing"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				if f.workload != "" || window != "" {
+					return badUsage("escala budget show budgets.yaml --workload jobs.csv", "--workload needs a budgets file")
+				}
+				return live.ask(s, func(ctx context.Context, c *conn, _ []string) error { return s.showInForce(ctx, c, f.output, yaml) })(cmd, args)
+			}
+			if yaml || live.server != "" || live.tokenFile != "" {
+				return badUsage("escala budget show --yaml", "--yaml and --server are for the budgets in force, and a file is named")
+			}
 			batch(s)
 			if window != "" && f.workload == "" {
 				return badUsage("--workload jobs.csv", "--window selects jobs by submission, but no workload is named")
@@ -133,6 +149,8 @@ GPU-hours they take if each runs once. Where the file has pools, the share of ea
 		},
 	}
 	f.add(c, "to show what each account asks for")
+	live.addServer(c)
+	c.Flags().BoolVar(&yaml, "yaml", false, "print the text of the budgets in force")
 	c.Flags().StringVar(&window, "window", "", "only jobs submitted in this window, `FROM..TO`: seconds, durations since the workload's zero, or dates; either end may be left out")
 	return c
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,19 +21,25 @@ type explainFlags struct{ at, output string }
 
 func explainCommand(s *State) *cobra.Command {
 	f := &explainFlags{}
+	var live liveFlags
 	c := &cobra.Command{
-		Use:     "explain JOURNAL JOB",
+		Use:     "explain [JOURNAL] JOB",
 		GroupID: groupRun,
-		Short:   "Say where a job of a journal stood at a time, and why",
-		Long: `Folds a journal up to a time and says of one job, named by its ID or as #NUMBER: why
+		Short:   "Say where a job stands, or stood at a time of a journal, and why",
+		Long: `Without a JOURNAL it asks a live scheduler where one of its jobs stands. With one it
+folds the journal up to a time and says of one job, named by its ID or as #NUMBER: why
 it waits, who is before it and why, what its account had and is owed; or where it
 runs, until when it is safe and who is charged; or by whom and why it was stopped.
 docs/explain.md has an example of each.`,
 		Example: `  escala explain run.jsonl train-7 --at 2d4h
   escala explain run.jsonl train-7 --at 2020-09-07T12:00
-  escala explain run.jsonl '#12' --output json`,
-		Args: argCount(2, 2, "a journal and a job"),
-		RunE: func(_ *cobra.Command, args []string) error {
+  escala explain run.jsonl '#12' --output json
+  escala explain 12`,
+		Args: argCount(1, 2, "a journal and a job, or a job of a live scheduler"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return f.live(cmd, s, &live, args)
+			}
 			batch(s)
 			return f.run(s, args[0], args[1])
 		},
@@ -40,7 +47,23 @@ docs/explain.md has an example of each.`,
 	c.Flags().StringVar(&f.at, "at", "", "`time` to look at: seconds, a duration since the workload's zero, or a date (default: the journal's last)")
 	c.Flags().VarP(newChoice(&f.output, "table", "json"), "output", "o", "what to print: table, json")
 	_ = c.RegisterFlagCompletionFunc("output", words("table", "json"))
+	live.addServer(c)
+	c.ValidArgsFunction = live.completeJobs(s, "alive")
 	return c
+}
+
+// live asks the daemon about a job.
+func (f *explainFlags) live(cmd *cobra.Command, s *State, live *liveFlags, args []string) error {
+	if f.at != "" {
+		return badUsage("escala journal export -o run.jsonl, then escala explain run.jsonl "+args[0]+" --at TIME", "a live scheduler tells of now alone, and --at names another time")
+	}
+	if in, err := s.Open(args[0]); err == nil {
+		_ = in.Close()
+		return badUsage("escala explain "+quoteArgs(args)+" JOB", "%s is a file; which job of it?", args[0])
+	}
+	return live.ask(s, func(ctx context.Context, c *conn, args []string) error {
+		return s.explainLive(ctx, c, args[0], f.output)
+	})(cmd, args)
 }
 
 func (f *explainFlags) run(s *State, path, job string) error {

@@ -3,10 +3,13 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/internal/api"
+	"github.com/escala-sched/escala/internal/client"
 )
 
 // rules is a document in force, with the tag that a change of it must name.
@@ -25,6 +28,39 @@ func getRules(ctx context.Context, c *conn, path string) (*rules, error) {
 	}
 	r.tag = h.Get("ETag")
 	return r, json.Unmarshal(r.raw, &r.text)
+}
+
+// putRules sets a document in the place of the one with the tag, "" = whatever is in force.
+func putRules(ctx context.Context, c *conn, path, tag string, t api.Text) (*rules, error) {
+	h := http.Header{}
+	if tag != "" {
+		h.Set("If-Match", tag)
+	}
+	r := &rules{}
+	_, err := c.Call(ctx, http.MethodPut, path, t, &r.raw, h)
+	var p *client.Problem
+	if errors.As(err, &p) && p.Status == http.StatusPreconditionFailed {
+		return nil, badInput(err, "look at what is in force now, or --force")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, json.Unmarshal(r.raw, &r.text)
+}
+
+// tagLine begins a comment by which a file tells which document in force it was made from.
+const tagLine = "# escala: was in force as "
+
+// tagged is a document with that comment.
+func (r *rules) tagged() string { return tagLine + r.text.Tag + "\n" + r.text.YAML }
+
+// untagged takes the comment off again; tag is "" where there is none.
+func untagged(text string) (tag, rest string) {
+	first, rest, ok := strings.Cut(text, "\n")
+	if tag, found := strings.CutPrefix(first, tagLine); found && ok {
+		return strings.TrimSpace(tag), rest
+	}
+	return "", text
 }
 
 // budgets are those in force.

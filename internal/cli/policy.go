@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,11 +14,13 @@ func policyCommand(s *State) *cobra.Command {
 	return group("policy", "List, show and check scheduling policies",
 		`A policy says in which order jobs go, what a job that does not fit does to those
 behind it, where jobs are put, and who may be stopped for whom. It is a YAML file;
-the shipped ones are such files too. docs/policies.md has every key.`,
+the shipped ones are such files too. docs/policies.md has every key.
+show without a name and set are of a live scheduler.`,
 		`  escala policy list
   escala policy show easy > my-policy.yaml
-  escala policy check my-policy.yaml`,
-		policyListCommand(s), policyShowCommand(s), policyCheckCommand(s))
+  escala policy check my-policy.yaml
+  escala policy set my-policy.yaml --dry-run`,
+		policyListCommand(s), policyShowCommand(s), policyCheckCommand(s), policySetCommand(s))
 }
 
 func policyListCommand(s *State) *cobra.Command {
@@ -38,12 +41,14 @@ func policyListCommand(s *State) *cobra.Command {
 }
 
 func policyShowCommand(s *State) *cobra.Command {
-	return &cobra.Command{
-		Use:   "show NAME",
-		Short: "Print a shipped policy as the file it is",
+	var live liveFlags
+	c := &cobra.Command{
+		Use:   "show [NAME]",
+		Short: "Print a shipped policy as the file it is, or the one in force",
+		Long:  "Prints a shipped policy; without a NAME the one that decides at a live scheduler.",
 		Example: `  escala policy show easy
   escala policy show sjf > my-sjf.yaml`,
-		Args: argCount(1, 1, "the name of a policy"),
+		Args: argCount(0, 1, "the name of a policy, or nothing"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -51,7 +56,13 @@ func policyShowCommand(s *State) *cobra.Command {
 			list, _ := completePolicies(cmd, nil, "")
 			return list, cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return live.ask(s, func(ctx context.Context, c *conn, _ []string) error { return s.showPolicy(ctx, c, live.output) })(cmd, args)
+			}
+			if live.output == "json" || live.server != "" || live.tokenFile != "" {
+				return badUsage("escala policy show", "--output json and --server are for the policy in force, and one is named")
+			}
 			src, ok := policy.ShippedSource(args[0])
 			if !ok {
 				return badUsage("escala policy list", "no policy %q is shipped; %s", args[0], yamlx.Choice(args[0], policy.Names()))
@@ -59,6 +70,8 @@ func policyShowCommand(s *State) *cobra.Command {
 			return s.print("%s", src)
 		},
 	}
+	live.add(c)
+	return c
 }
 
 func policyCheckCommand(s *State) *cobra.Command {
