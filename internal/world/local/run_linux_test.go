@@ -414,9 +414,16 @@ func TestMeter(t *testing.T) {
 	w.Do(o)
 	g.await(r, o.Run, fact.JobStarted)
 	g.ready(t, o.Run)
-	s, err := w.Measure(t.Context())
-	if err != nil || len(s.Runs) != 1 {
-		t.Fatalf("%+v %v", s, err)
+	var s world.Sample
+	for range 100 { // until the second program is loaded
+		var err error
+		if s, err = w.Measure(t.Context()); err != nil || len(s.Runs) != 1 {
+			t.Fatalf("%+v %v", s, err)
+		}
+		if s.Runs[0].Memory > 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 	if m := s.Runs[0]; m.Run != o.Run || m.Processes < 2 || m.CPU <= 0 || m.Memory < 1 {
 		t.Errorf("%+v", m)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"time"
@@ -82,13 +83,14 @@ func (s *supervisor) run() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return s.failed(fault{err: fmt.Errorf("becoming a subreaper: %w", err)})
 	}
+	saved := savedAt(s.t.Checkpoint)
 	main, err := s.launch()
 	if err != nil {
 		s.cgroup.remove()
 		return s.failed(err)
 	}
 	// Not durable: after a power cut nothing of the run is left but its checkpoints, whatever stands here.
-	if err := writeRecord(s.dir, startedFile, &startRecord{At: s.now().UTC(), PID: main}, false); err != nil {
+	if err := writeRecord(s.dir, startedFile, &startRecord{At: s.now().UTC(), PID: main, Saved: saved}, false); err != nil {
 		fmt.Fprintf(s.noise(), "%v\n", err) // the end record will tell
 	}
 	s.kids = newKids(main)
@@ -152,6 +154,15 @@ func (s *supervisor) watch(woken <-chan os.Signal) error {
 }
 
 func (s *supervisor) stopping() bool { return s.stop != nil || s.limit }
+
+// savedAt is when savedFile was last touched, zero for never.
+func savedAt(checkpoint string) time.Time {
+	info, err := os.Lstat(filepath.Join(checkpoint, savedFile))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
 
 // look reads whether the daemon wants the run to stop.
 func (s *supervisor) look() (grace time.Duration) {

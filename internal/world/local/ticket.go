@@ -67,6 +67,8 @@ type ticket struct {
 type startRecord struct {
 	At  time.Time `json:"at"`
 	PID int       `json:"pid"`
+	// Saved is when savedFile had been touched by an attempt before, zero for never.
+	Saved time.Time `json:"saved,omitzero"`
 }
 
 // stopRecord is the request to stop a run (stop.json).

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -202,7 +201,7 @@ func (r *run) watchCheckpoint() {
 	r.checkpoint = r.ticket.Checkpoint
 	var s startRecord
 	if ok, err := readRecord(r.dir, startedFile, &s); ok && err == nil {
-		r.saved = s.At // what is older was saved by an attempt before
+		r.saved = s.Saved
 	}
 	r.w.watch.add(r.checkpoint, unix.IN_CLOSE_WRITE|unix.IN_ATTRIB|unix.IN_MOVED_TO, r.Run)
 	r.savedNow()
@@ -218,10 +217,10 @@ func (r *run) savedNow() {
 	if r.checkpoint == "" || !r.toldUp {
 		return
 	}
-	info, err := os.Lstat(filepath.Join(r.checkpoint, savedFile))
-	if err != nil || !info.ModTime().After(r.saved) {
+	at := savedAt(r.checkpoint)
+	if at.IsZero() || at.Equal(r.saved) {
 		return
 	}
-	r.saved = info.ModTime()
+	r.saved = at
 	r.w.tell(checkpointed(r.Run, r.saved))
 }
