@@ -241,20 +241,23 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 	return nil
 }
 
-// payload is what the local world runs.
-func payload(run *api.Run, who *auth.Identity) ([]byte, error) {
+// leastUID is the least uid that people have: no name that came with a token or from an OpenID
+// provider makes a job run as one of the system's own users.
+const leastUID = 1000
+
+// payload is what the local world runs, and as whom: as whoever is at the other end of the socket
+// for their own jobs, else as the user of this machine whose name it is for.
+func payload(run *api.Run, who *auth.Identity, name string) ([]byte, error) {
 	if run == nil {
 		return nil, errors.New("say what is to run: a command or a script")
 	}
 	p := local.Payload{Argv: run.Command, Script: run.Script, Dir: run.Dir, Env: run.Env, Signal: run.Signal, ResumeExit: run.ResumeExit}
 	uid, gid := who.UID, who.GID
-	if uid < 0 {
-		u, err := user.Lookup(who.User)
-		if err != nil {
-			return nil, fmt.Errorf("user %s is not known on this machine, so that nothing can run for them", who.User)
+	if uid < 0 || name != who.User {
+		var err error
+		if uid, gid, err = account(name); err != nil {
+			return nil, err
 		}
-		uid, _ = strconv.Atoi(u.Uid)
-		gid, _ = strconv.Atoi(u.Gid)
 	}
 	id, group := uint32(uid), uint32(max(gid, 0))
 	p.UID, p.GID = &id, &group
@@ -262,6 +265,21 @@ func payload(run *api.Run, who *auth.Identity) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(&p)
+}
+
+// account finds a person of this machine by name. The daemon's own user is always one.
+func account(name string) (uid, gid int, err error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return 0, 0, fmt.Errorf("user %s is not known on this machine, so that nothing can run for them", name)
+	}
+	if uid, err = strconv.Atoi(u.Uid); err == nil {
+		gid, err = strconv.Atoi(u.Gid)
+	}
+	if err == nil && uid < leastUID && uid != os.Getuid() {
+		err = fmt.Errorf("%s is one of the system's own users (uid %d), and jobs run for people", name, uid)
+	}
+	return uid, gid, err
 }
 
 // command reads the command line of a job.

@@ -49,16 +49,17 @@ func (d *Daemon) fold(ctx context.Context) error {
 	if err := d.sameCluster(); err != nil {
 		return err
 	}
-	if d.header.Engine != d.cfg.Version || !reflect.DeepEqual(d.header.Assume, d.cfg.Assume) {
-		h := *d.header
-		h.Assume = d.cfg.Assume
+	// What was folded is not what decided before to the last bit: when it would have been asked
+	// next is not in the journal. So each start begins a segment, and says what it goes on from.
+	h := *d.header
+	h.Assume = d.cfg.Assume
+	if !reflect.DeepEqual(d.header.Assume, d.cfg.Assume) {
 		if d.engine, err = engine.Restore(h.Cluster, h.Policy, d.defaults(), d.engine.Snapshot()); err != nil {
 			return err
 		}
-		d.header = &h
-		return d.newSegment(ctx, nil)
 	}
-	return nil
+	d.header = &h
+	return d.newSegment(ctx, nil)
 }
 
 // foldFrom reads the lines of a segment.
@@ -81,7 +82,7 @@ func (d *Daemon) foldFrom(in io.Reader) error {
 	d.engine = x.Engine
 	// A fold takes no decisions, so it does not know when the next is due. Asked again at the
 	// same instant the engine has nothing to add; if it had, it is asked in earnest at once.
-	if again := d.engine.Decide(x.Now); len(again.Actions) == 0 {
+	if again := d.engine.Decide(workload.Unknown); len(again.Actions) == 0 {
 		d.wake = again.Wake
 	}
 	d.clock = newClock(d.cfg.Now, d.header.Workload.Epoch, max(x.Now, 0))
@@ -105,6 +106,7 @@ func (w *folder) Snapshot(e *engine.Engine, raw []byte) {
 	}
 	w.d.policyBy = line.Live.PolicyBy
 	if w.err = w.d.book.load(line.Live, e); w.err == nil {
+		w.d.book.now = line.T
 		w.d.hours.resume(line.Live.Hours, line.T)
 		for _, n := range w.d.book.alive {
 			w.d.hours.see(w.d.book.jobs[n], line.T)

@@ -24,7 +24,8 @@ func (d *Daemon) segmentHead(h *journal.Header) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body = journal.AppendSnapshot(body, d.clock.last, d.engine.Snapshot())
+	state := d.engine.Snapshot()
+	body = journal.AppendSnapshot(body, max(state.Now(), 0), state)
 	book, err := json.Marshal(d.save())
 	if err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func (d *Daemon) newSegment(ctx context.Context, p *newPolicy) error {
 	}
 	d.segment, d.written = 0, 0
 	t := &d.tx
-	t.begin(d.clock.last)
+	t.begin(max(d.head.At, 0))
 	t.body, t.lines = append(t.body, body...), 2
 	d.wake = 0
 	if err := d.write(ctx, t); err != nil {

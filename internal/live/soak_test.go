@@ -174,7 +174,9 @@ func (r *rig) step(rnd *rand.Rand, ids *[]string) {
 
 // state is all that the daemon knows of jobs that are alive, and of nodes.
 func (r *rig) state() map[string]any {
-	out := map[string]any{"nodes": r.d.Nodes(), "counts": r.d.Counts()}
+	counts := r.d.Counts()
+	counts.Now = 0 // time has passed
+	out := map[string]any{"nodes": r.d.Nodes(), "counts": counts, "engine": r.d.engine.Snapshot().Settled().Hash()}
 	jobs, _ := r.d.Alive(Filter{}, -1, 1<<30)
 	for i := range jobs {
 		j := jobs[i]

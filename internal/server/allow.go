@@ -68,13 +68,20 @@ func (s *Server) sees(ctx context.Context, j *live.Job) bool {
 	return auth.Can(s.who(ctx), auth.ReadJobPrivate, s.cfg.Auth.Job(j.Spec.User, j.Spec.Team)) == nil
 }
 
-// maySetBudgets holds that every account which another tree changes is the asker's.
-func (s *Server) maySetBudgets(ctx context.Context, tree *budget.Tree) error {
-	old, _, _ := s.d.Budgets()
+// maySetBudgets holds that every account which another tree changes is the asker's. tag is that
+// of the budgets which it was compared with: only those may be replaced.
+func (s *Server) maySetBudgets(ctx context.Context, tree *budget.Tree) (tag string, err error) {
+	old, _, tag := s.d.Budgets()
 	if old == nil {
-		return s.may(ctx, auth.SetBudgets)
+		return "", s.may(ctx, auth.SetBudgets)
 	}
-	return auth.Can(s.who(ctx), auth.SetBudgets, auth.Object{Paths: auth.ChangedPaths(old, tree)})
+	who := s.who(ctx)
+	for _, c := range auth.NewCredits(old, tree) {
+		if c.By != "" && c.By != who.User {
+			return "", &live.Invalid{Field: "yaml", Msg: "a new credit is by " + c.By + ", and it is " + who.User + " who gives it"}
+		}
+	}
+	return tag, auth.Can(who, auth.SetBudgets, auth.Object{Paths: auth.ChangedPaths(old, tree)})
 }
 
 // homeTeam is the team of a user who names none: the first account that takes their jobs, else

@@ -63,7 +63,7 @@ func (s *Server) getJob(ctx context.Context, in *idIn) (*jobOut, error) {
 	out := s.job(&j, s.now())
 	out.Runs = s.runs(&j)
 	if s.sees(ctx, &j) {
-		out.Command = s.command(ctx, j.Number)
+		out.Command = s.command(ctx, &j)
 	}
 	if j.Phase.Alive() {
 		out.Waiting = s.waiting(&j)
@@ -166,14 +166,18 @@ func (s *Server) change(a auth.Action, do func(ctx context.Context, jobs []int32
 	}
 }
 
-// command is what a job runs, in a line, for those who may see it.
-func (s *Server) command(ctx context.Context, job int32) string {
+// command is what a job runs, in a line: as it is for its owner, without what may be a secret for
+// others who may see it.
+func (s *Server) command(ctx context.Context, j *live.Job) string {
 	if s.cfg.Command == nil {
 		return ""
 	}
-	argv, err := s.cfg.Command(ctx, job)
+	argv, err := s.cfg.Command(ctx, j.Number)
 	if err != nil {
 		return ""
+	}
+	if j.Spec.User != s.who(ctx).User {
+		argv = auth.Redact(argv)
 	}
 	return strings.Join(argv, " ")
 }

@@ -65,10 +65,14 @@ func (s *Server) setBudgets(ctx context.Context, in *textIn) (*textOut, error) {
 	if err != nil {
 		return nil, s.problem(&live.Invalid{Field: "yaml", Msg: err.Error()})
 	}
-	if err := s.maySetBudgets(ctx, tree); err != nil {
+	tag, err := s.maySetBudgets(ctx, tree)
+	if err != nil {
 		return nil, s.problem(err)
 	}
-	if err := s.d.SetBudgets(ctx, tree, s.who(ctx).User, match(in.IfMatch)); err != nil {
+	if named := match(in.IfMatch); named != "" && named != tag {
+		return nil, s.precondition(in.IfMatch, &live.Conflict{Msg: "the budgets were changed in the meantime"})
+	}
+	if err := s.d.SetBudgets(ctx, tree, s.who(ctx).User, tag); err != nil {
 		return nil, s.precondition(in.IfMatch, err)
 	}
 	return s.getBudgets(ctx, nil)

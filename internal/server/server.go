@@ -22,9 +22,9 @@ type Config struct {
 	WorldText string
 	// Auth says who may do what.
 	Auth *auth.Auth
-	// Payload makes what the world needs to run a job of what its submitter sent; nil = the world
+	// Payload makes what the world needs to run a job for a user of what its submitter sent; nil = the world
 	// runs nothing by itself. Command is the command line of a job.
-	Payload func(run *api.Run, who *auth.Identity) ([]byte, error)
+	Payload func(run *api.Run, who *auth.Identity, user string) ([]byte, error)
 	Command func(ctx context.Context, job int32) ([]string, error)
 	// Activity is the last measurement of how busy things are; nil = nothing measures.
 	Activity func() world.Sample

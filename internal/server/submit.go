@@ -144,7 +144,7 @@ func (s *Server) submission(ctx context.Context, b *api.Submit) (sub *live.Submi
 		sub.Begin = *b.Begin
 	}
 	if s.cfg.Payload != nil {
-		if sub.Payload, err = s.cfg.Payload(b.Run, who); err != nil {
+		if sub.Payload, err = s.cfg.Payload(b.Run, who, user); err != nil {
 			return nil, nil, &live.Invalid{Field: "run", Msg: err.Error()}
 		}
 	}
