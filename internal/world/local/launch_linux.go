@@ -48,6 +48,7 @@ func (s *supervisor) launch() (pid int, err error) {
 	if err := s.folders(); err != nil {
 		return 0, err
 	}
+	defer unix.Umask(unix.Umask(t.Umask)) // also for files that are opened for the job
 	argv := t.Argv
 	if t.Script != "" {
 		s.give(scriptFile, []byte(t.Script))
@@ -93,9 +94,7 @@ func (s *supervisor) launch() (pid int, err error) {
 		attr.Sys.Credential = &syscall.Credential{Uid: t.UID, Gid: t.GID, Groups: t.Groups}
 	}
 	s.cgroup.place(attr.Sys)
-	old := unix.Umask(t.Umask)
 	pid, err = syscall.ForkExec(path, argv, attr)
-	unix.Umask(old)
 	if err != nil {
 		return 0, blame(fmt.Errorf("starting %s: %w", argv[0], err))
 	}
@@ -151,7 +150,7 @@ func (s *supervisor) asTheUser(argv []string, path *string, stdout, stderr **os.
 		return blame(err)
 	}
 	if t.Stdout != "" {
-		if *stdout, err = appendTo(t.Dir, t.Stdout, t.Umask); err != nil {
+		if *stdout, err = appendTo(t.Dir, t.Stdout); err != nil {
 			return blame(err)
 		}
 	}
@@ -163,7 +162,7 @@ func (s *supervisor) asTheUser(argv []string, path *string, stdout, stderr **os.
 	}
 	switch {
 	case t.Stderr != "" && t.Stderr != t.Stdout:
-		if *stderr, err = appendTo(t.Dir, t.Stderr, t.Umask); err != nil {
+		if *stderr, err = appendTo(t.Dir, t.Stderr); err != nil {
 			return blame(err)
 		}
 	case *stdout != nil:
@@ -172,11 +171,11 @@ func (s *supervisor) asTheUser(argv []string, path *string, stdout, stderr **os.
 	return nil
 }
 
-func appendTo(dir, name string, umask int) (*os.File, error) {
+func appendTo(dir, name string) (*os.File, error) {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(dir, name)
 	}
-	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND|unix.O_NONBLOCK, fs.FileMode(0o666&^umask))
+	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND|unix.O_NONBLOCK, 0o666)
 }
 
 // findProgram looks for a program as a shell does.

@@ -279,7 +279,7 @@ func TestCheckpoints(t *testing.T) {
 func TestOutputFiles(t *testing.T) {
 	g := newRig(t)
 	w, r := g.world()
-	o := g.add(Payload{Script: "echo out; echo err >&2", Stdout: "o-%j-%n-%a%%.txt"})
+	o := g.add(Payload{Script: "echo out; echo err >&2", Stdout: "o-%j-%n-%a%%.txt", Umask: "007"})
 	end, log := g.runToEnd(w, r, o)
 	if end.Outcome != workload.OutcomeCompleted {
 		t.Fatalf("%+v", end)
@@ -288,6 +288,9 @@ func TestOutputFiles(t *testing.T) {
 	got, err := os.ReadFile(name)
 	if err != nil || string(got) != "out\nerr\n" {
 		t.Errorf("%q %v", got, err)
+	}
+	if info, _ := os.Stat(name); info.Mode().Perm() != 0o660 {
+		t.Errorf("its mode is %v", info.Mode())
 	}
 	if !strings.Contains(log, name) {
 		t.Errorf("the log does not say where the output is: %q", log)

@@ -27,7 +27,8 @@ type Behaviour struct {
 	Checkpoint time.Duration
 }
 
-// Options of a machine. All may be left out.
+// Options of a machine. All may be left out. The functions are called with the machine locked:
+// they must not call it.
 type Options struct {
 	// Behave says what the run of a start does.
 	Behave func(*world.Order) Behaviour

@@ -46,7 +46,6 @@ var restartCases = []Case{
 		s.begin()
 		o := s.up(Kind{})
 		s.restart(func() { s.Release(o.Run); s.quiet() }, world.Belief{Order: o, Up: true})
-		s.now(fact.JobFinished)
 		if r := s.ended(o.Run); r.Outcome != workload.OutcomeCompleted {
 			s.Errorf("got %s", show([]world.Report{r}))
 		}
