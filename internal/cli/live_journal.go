@@ -22,7 +22,7 @@ explained and accounted for as the journal of a simulation can.`,
 		`  escala journal export -o journal.jsonl
   escala journal segments
   escala journal verify`,
-		journalExportCommand(s), journalSegmentsCommand(s), journalVerifyCommand(s))
+		journalExportCommand(s), journalSegmentsCommand(s), journalVerifyCommand(s), journalBackupCommand(s), journalRestoreCommand(s))
 	c.GroupID = groupLive
 	return c
 }

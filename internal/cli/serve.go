@@ -18,6 +18,7 @@ import (
 
 // serveFlags are the options of escala serve.
 type serveFlags struct {
+	config                          string
 	state, journal, policy, budgets string
 	listen                          []string
 	cert, key, group                string
@@ -48,6 +49,7 @@ daemon stops, and is found again when it starts. docs/serve.md tells all of it.`
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, s) },
 	}
 	fl := c.Flags()
+	fl.StringVar(&f.config, "config", "", "configuration `file`; options go before what it says. docs/serve.md has every key")
 	fl.StringVar(&f.state, "state", "", "`directory` of all that is kept (default: "+stateDirText+")")
 	fl.StringVar(&f.journal, "journal", "", "`where` the journal is: a file, or postgres://... (default: in the state directory)")
 	fl.StringArrayVar(&f.listen, "listen", []string{defaultListen}, "`address` of the API besides the socket in the state directory; none = the socket alone")
@@ -72,6 +74,10 @@ daemon stops, and is found again when it starts. docs/serve.md tells all of it.`
 }
 
 func (f *serveFlags) run(cmd *cobra.Command, s *State) error {
+	file, err := f.load(cmd, s)
+	if err != nil {
+		return err
+	}
 	if f.demo && f.gpus == 0 {
 		f.gpus = demoGPUs
 	}
@@ -96,6 +102,10 @@ func (f *serveFlags) run(cmd *cobra.Command, s *State) error {
 		if l != "none" && l != "" {
 			o.Listen = append(o.Listen, l)
 		}
+	}
+	o.Keep = daemon.DefaultKeep()
+	if err := file.Apply(&o); err != nil {
+		return badInput(err, "docs/serve.md has every key of "+f.config)
 	}
 	if f.budgets != "" {
 		if o.Budgets, err = s.loadBudgets(f.budgets, nil); err != nil {

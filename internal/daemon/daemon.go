@@ -56,6 +56,10 @@ type Options struct {
 	Roles     auth.Roles
 	Hosts     []string
 	SubmitTo  auth.SubmitTo
+	// Issuers are OpenID providers whose tokens are taken.
+	Issuers []auth.Issuer
+	// Keep says how long the journal's detail and ended jobs are kept.
+	Keep live.Retention
 	// Cgroups says whether runs get a cgroup each.
 	Cgroups local.Cgroups
 	Version string
@@ -139,6 +143,7 @@ func Run(ctx context.Context, o Options) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.Run(ctx) })
 	g.Go(func() error { d.Foresee(ctx); return nil })
+	g.Go(func() error { d.Retain(ctx, o.Keep); return nil })
 	g.Go(func() error { meter.run(ctx); return nil })
 	g.Go(func() error { return a.Run(ctx) })
 	for _, l := range listeners {
@@ -175,7 +180,7 @@ func authOf(o *Options, d *live.Daemon) (*auth.Auth, *auth.Tokens, error) {
 	} else if made {
 		o.Log.Info("a token for the command line on this machine was made", "file", auth.FirstToken(o.State))
 	}
-	a, err := auth.New(auth.Config{Now: o.Now, Log: o.Log, Tokens: tokens, Roles: o.Roles, Hosts: o.Hosts, Open: []string{"/healthz", "/readyz"}, SubmitTo: o.SubmitTo,
+	a, err := auth.New(auth.Config{Now: o.Now, Log: o.Log, Tokens: tokens, Roles: o.Roles, Hosts: o.Hosts, Open: []string{"/healthz", "/readyz"}, SubmitTo: o.SubmitTo, Issuers: o.Issuers,
 		Budgets: func() *budget.Tree { t, _, _ := d.Budgets(); return t }})
 	return a, tokens, err
 }

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/escala-sched/escala/internal/daemon"
+)
+
+// load reads the configuration file, and gives what it says to options that were not set.
+func (f *serveFlags) load(cmd *cobra.Command, s *State) (*daemon.File, error) {
+	file := &daemon.File{}
+	if f.config == "" {
+		return file, nil
+	}
+	data, err := s.ReadFile(f.config)
+	if err != nil {
+		return nil, badInput(fmt.Errorf("configuration %w", noFile(err)), "the path of a configuration file; docs/serve.md has every key")
+	}
+	if file, err = daemon.ParseFile(f.config, data); err != nil {
+		return nil, badInput(err, "docs/serve.md has every key")
+	}
+	for _, x := range settings(file) {
+		if x.value == "" || cmd.Flags().Changed(x.option) {
+			continue
+		}
+		if err := cmd.Flags().Set(x.option, x.value); err != nil {
+			return nil, badUsage("docs/serve.md has every key", "%s: %s %q: %s", f.config, x.key, x.value, rootCause(err))
+		}
+	}
+	if len(file.Listen) > 0 && !cmd.Flags().Changed("listen") {
+		f.listen = file.Listen
+	}
+	return file, nil
+}
+
+// setting is a key of the file that has an option.
+type setting struct{ key, option, value string }
+
+func settings(c *daemon.File) []setting {
+	return []setting{
+		{"state", "state", c.State}, {"journal", "journal", c.Journal}, {"tls.cert", "tls-cert", c.TLS.Cert}, {"tls.key", "tls-key", c.TLS.Key},
+		{"socketGroup", "socket-group", c.SocketGroup}, {"gpus", "gpus", number(c.GPUs)}, {"allowRoot", "allow-root", yes(c.AllowRoot)},
+		{"policy", "policy", c.Policy}, {"budgets", "budgets", c.Budgets}, {"shadow", "shadow", yes(c.Shadow)},
+		{"assume.checkpoint", "checkpoint", c.Assume.Checkpoint}, {"assume.restartCost", "restart-cost", text(c.Assume.RestartCost)}, {"assume.grace", "grace", text(c.Assume.Grace)},
+		{"limits.userJobs", "user-jobs", number(c.Limits.UserJobs)}, {"limits.jobs", "jobs", number(c.Limits.Jobs)},
+		{"log.format", "log-format", c.Log.Format}, {"log.level", "log-level", c.Log.Level},
+	}
+}
+
+func number(n *int) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.Itoa(*n)
+}
+
+func yes(b *bool) string {
+	if b == nil {
+		return ""
+	}
+	return strconv.FormatBool(*b)
+}
+
+func text[T fmt.Stringer](v *T) string {
+	if v == nil {
+		return ""
+	}
+	return (*v).String()
+}
