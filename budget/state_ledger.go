@@ -190,22 +190,43 @@ func (s *LedgerState) codeSteps(c *pack.Coder, steps *[]step) {
 
 // addUp is the rate of an account above others.
 func (s *LedgerState) addUp(children []int32) []step {
-	type change struct {
-		at    workload.Time
-		delta int64
+	switch n := len(children); n {
+	case 0:
+		return nil
+	case 1:
+		return s.charged[children[0]]
+	default:
+		return together(s.addUp(children[:n/2]), s.addUp(children[n/2:]))
 	}
-	var all []change
-	for _, k := range children {
-		var rate int64
-		for _, x := range s.charged[k] {
-			all = append(all, change{x.at, x.rate - rate})
-			rate = x.rate
+}
+
+// together is the sum of two rates, without what changes nothing.
+func together(a, b []step) []step {
+	out := make([]step, 0, len(a)+len(b))
+	var x, y step // the last of each
+	for len(a)+len(b) > 0 {
+		var at workload.Time
+		if len(b) == 0 || len(a) > 0 && a[0].at <= b[0].at {
+			at = a[0].at
+		} else {
+			at = b[0].at
 		}
+		if len(a) > 0 && a[0].at == at {
+			x, a = a[0], a[1:]
+		}
+		if len(b) > 0 && b[0].at == at {
+			y, b = b[0], b[1:]
+		}
+		z := step{at: at, rate: x.rate + y.rate}
+		if n := len(out); n > 0 {
+			if out[n-1].rate == z.rate {
+				continue
+			}
+			z.sum = out[n-1].sumAt(at)
+		} else if z.rate == 0 {
+			continue
+		}
+		out = append(out, z)
 	}
-	slices.SortFunc(all, func(a, b change) int { return cmp.Compare(a.at, b.at) })
-	var h history
-	for _, x := range all {
-		h.change(x.at, x.delta, s.horizon())
-	}
-	return h.since(s.horizon())
+	return out
 }

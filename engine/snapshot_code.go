@@ -122,13 +122,14 @@ func (s *State) in(c *pack.Coder, n int32) {
 func (s *State) codeJobs(c *pack.Coder) {
 	last := int64(-1)
 	number := func(v *int32) {
-		n := int64(*v) - last - 1
-		c.Int(&n)
-		if n += last + 1; n <= last || n >= int64(s.next) {
+		n := int64(*v)
+		if c.From(&n, last+1); n <= last || n >= int64(s.next) {
 			c.Fail()
 			n = 0
 		}
-		*v, last = int32(n), n
+		if last = n; c.Reading() {
+			*v = int32(n)
+		}
 	}
 	var specs []workload.Job
 	pack.List(c, &s.jobs, func(x *savedJob) {

@@ -184,6 +184,11 @@ func (r *restoring) job(n int32) error {
 	if x.run == nil || j.state == waiting {
 		return nil
 	}
+	for _, g := range x.run.grants {
+		if g.Node < 0 || int(g.Node) >= len(e.layout.Spec.Nodes) {
+			return fmt.Errorf("it lies on node %d, but there are %d nodes", g.Node, len(e.layout.Spec.Nodes))
+		}
+	}
 	if int(x.run.pool) >= len(e.pools) || x.run.pool < 0 || x.run.milli < 0 {
 		return fmt.Errorf("it is in a part of the cluster that there is not")
 	}

@@ -119,12 +119,17 @@ func codePlace(c *pack.Coder, gs *[]cluster.Grant) {
 			c.Fail()
 			node = 0
 		}
-		g.Node = int32(node)
+		if c.Reading() {
+			g.Node = int32(node)
+		}
 		whole := *g == cluster.WholeGrant(g.Node, g.GPUs)
 		c.Bool(&whole)
 		c.Uint(&g.GPUs)
-		if whole {
+		switch {
+		case whole && c.Reading():
 			*g = cluster.WholeGrant(g.Node, g.GPUs)
+			return
+		case whole:
 			return
 		}
 		c.Int32(&g.Milli)

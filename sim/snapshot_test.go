@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/escala-sched/escala/engine"
+	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/policy"
 	"github.com/escala-sched/escala/sim"
 	"github.com/escala-sched/escala/workload"
@@ -98,4 +99,67 @@ func TestContractRestoredGoesOn(t *testing.T) {
 		x.simulate(rt, sim.Options{Observers: []sim.Observer{&b}, Probe: probe})
 		compare(rt, "contract", &a, &b)
 	})
+}
+
+// TestPolicyChangesMidway: whatever policy takes over from whichever other, at any instant,
+// the run stays legal, and all jobs that can end do.
+func TestPolicyChangesMidway(t *testing.T) {
+	policies := allPolicies(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		x := drawWorld(rt, true)
+		first := rapid.SampledFrom(policies).Draw(rt, "policy")
+		order := []string{first.Name}
+		due, told := nowAndThen(rt), first.Sharing != nil
+		probe := func(now workload.Time, e *engine.Engine) {
+			if !due() || rapid.Bool().Draw(rt, "stay") {
+				return
+			}
+			p := rapid.SampledFrom(policies).Draw(rt, "next policy")
+			if !told {
+				if err := e.Apply(&fact.Fact{Kind: fact.BudgetsChanged, At: now, Job: -1, Node: -1, Budgets: sim.EqualBudgets(x.work), Epoch: workload.Unknown}); err != nil {
+					rt.Fatal(err)
+				}
+				told = true
+			}
+			s := e.Snapshot()
+			if _, bad := engine.New(x.spec, p, x.defaults()); bad != nil {
+				return
+			}
+			r, err := engine.Restore(x.spec, p, x.defaults(), s)
+			if err != nil {
+				rt.Fatalf("%v, then %s: %v", order, p.Name, err)
+			}
+			order = append(order, p.Name)
+			*e = *r
+		}
+		var d digest
+		never := refusals{} // some that have run already never fit under another placement
+		res, ok := x.probed(rt, first, probe, newLegal(fatal{t, rt}, x.spec, x.work), &d, never)
+		if !ok {
+			return
+		}
+		for i := range res.Jobs {
+			switch j := &res.Jobs[i]; j.State {
+			case sim.Ended, sim.Refused, sim.NeverReady, sim.Withdrawn:
+			default:
+				if !x.waitsForRefused(res, i) && !never[int32(i)] {
+					for _, l := range d.lines[max(0, len(d.lines)-40):] {
+						rt.Log(defaults.ReplaceAllString(l, ""))
+					}
+					rt.Fatalf("%v: job %d (%s) is left in state %d", order, i, &x.work.Jobs[i].Need, j.State)
+				}
+			}
+		}
+	})
+}
+
+// refusals are the jobs that were refused.
+type refusals map[int32]bool
+
+func (refusals) Fact(*fact.Fact)    {}
+func (refusals) Instant(*sim.Gauge) {}
+func (r refusals) Action(a *fact.Action) {
+	if a.Do == fact.Refuse {
+		r[a.Job] = true
+	}
 }

@@ -41,43 +41,66 @@ func (c *Coder) Bad() bool { return c.bad }
 // Done tells whether all was read, without a fault.
 func (c *Coder) Done() bool { return !c.bad && c.i == len(c.b) }
 
-// Uint codes a number; small ones take a byte.
-func (c *Coder) Uint(v *uint64) {
-	if !c.reading {
-		c.b = binary.AppendUvarint(c.b, *v)
-		return
-	}
-	*v = 0
+// put writes a number, get reads one.
+func (c *Coder) put(u uint64) { c.b = binary.AppendUvarint(c.b, u) }
+
+func (c *Coder) get() uint64 {
 	if c.bad {
-		return
+		return 0
 	}
 	u, n := binary.Uvarint(c.b[c.i:])
 	if n <= 0 {
 		c.bad = true
+		return 0
+	}
+	c.i += n
+	return u
+}
+
+// below reads a number below most.
+func (c *Coder) below(most uint64) uint64 {
+	u := c.get()
+	if u >= most {
+		c.bad, u = true, 0
+	}
+	return u
+}
+
+func (c *Coder) putSigned(v int64) { c.put(uint64(v)<<1 ^ uint64(v>>63)) }
+
+func (c *Coder) getSigned() int64 {
+	u := c.get()
+	return int64(u>>1) ^ -int64(u&1)
+}
+
+// Uint codes a number; small ones take a byte. What is written is not touched.
+func (c *Coder) Uint(v *uint64) {
+	if !c.reading {
+		c.put(*v)
 		return
 	}
-	*v = u
-	c.i += n
+	*v = c.get()
 }
 
 // Int codes a number of either sign.
-func (c *Coder) Int(v *int64) {
-	u := uint64(*v)<<1 ^ uint64(*v>>63)
-	c.Uint(&u)
-	*v = int64(u>>1) ^ -int64(u&1)
-}
+func (c *Coder) Int(v *int64) { c.From(v, 0) }
 
 // From codes a number that is mostly near another, which may be any.
 func (c *Coder) From(v *int64, base int64) {
-	d := *v - base // wraps round, and back again
-	c.Int(&d)
-	*v = base + d
+	if !c.reading {
+		c.putSigned(*v - base) // wraps round, and back again
+		return
+	}
+	*v = base + c.getSigned()
 }
 
 // Int32 codes a number of 32 bits.
 func (c *Coder) Int32(v *int32) {
-	w := int64(*v)
-	c.Int(&w)
+	if !c.reading {
+		c.putSigned(int64(*v))
+		return
+	}
+	w := c.getSigned()
 	if w < math.MinInt32 || w > math.MaxInt32 {
 		c.bad, w = true, 0
 	}
@@ -86,46 +109,41 @@ func (c *Coder) Int32(v *int32) {
 
 // Byte codes a number below most.
 func (c *Coder) Byte(v *uint8, most uint8) {
-	u := uint64(*v)
-	c.Uint(&u)
-	if u >= uint64(most) {
-		c.bad, u = true, 0
+	if !c.reading {
+		c.put(uint64(*v))
+		return
 	}
-	*v = uint8(u)
+	*v = uint8(c.below(uint64(most)))
 }
 
 // Bool codes a truth.
-func (c *Coder) Bool(v *bool) {
-	var u uint8
-	if *v {
-		u = 1
-	}
-	c.Byte(&u, 2)
-	*v = u == 1
-}
+func (c *Coder) Bool(v *bool) { c.Flags(v) }
 
 // Flags codes several truths as one number.
 func (c *Coder) Flags(vs ...*bool) {
+	if c.reading {
+		u := c.below(1 << len(vs))
+		for i, v := range vs {
+			*v = u>>i&1 == 1
+		}
+		return
+	}
 	var u uint64
 	for i, v := range vs {
 		if *v {
 			u |= 1 << i
 		}
 	}
-	c.Uint(&u)
-	if u>>len(vs) != 0 {
-		c.bad, u = true, 0
-	}
-	for i, v := range vs {
-		*v = u>>i&1 == 1
-	}
+	c.put(u)
 }
 
 // Float codes a number bit by bit.
 func (c *Coder) Float(v *float64) {
-	u := math.Float64bits(*v)
-	c.Uint(&u)
-	*v = math.Float64frombits(u)
+	if !c.reading {
+		c.put(math.Float64bits(*v))
+		return
+	}
+	*v = math.Float64frombits(c.get())
 }
 
 // Raw codes a fixed number of bytes.
@@ -155,15 +173,14 @@ func (c *Coder) Plain(v *string) {
 func (c *Coder) Text(v *string) {
 	if !c.reading {
 		u := uint64(c.known[*v])
-		c.Uint(&u)
+		c.put(u)
 		if u == 0 {
 			c.known[*v] = len(c.known) + 1
 			c.Plain(v)
 		}
 		return
 	}
-	var u uint64
-	switch c.Uint(&u); {
+	switch u := c.get(); {
 	case u == 0:
 		c.Plain(v)
 		c.texts = append(c.texts, *v)
@@ -177,13 +194,13 @@ func (c *Coder) Text(v *string) {
 // Len codes the length of a list whose elements take so many bytes at least: no more is
 // read than there can be.
 func (c *Coder) Len(n, least int) int {
-	u := uint64(n)
-	c.Uint(&u)
-	if c.reading && u > uint64((len(c.b)-c.i)/least) {
-		c.bad, u = true, 0
+	if !c.reading {
+		c.put(uint64(n))
+		return n
 	}
-	if c.bad {
-		return 0
+	u := c.get()
+	if u > uint64((len(c.b)-c.i)/least) { // of what is left behind it
+		c.bad, u = true, 0
 	}
 	return int(u)
 }
