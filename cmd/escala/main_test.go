@@ -7,13 +7,19 @@ import (
 	"os/exec"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/escala-sched/escala/internal/world/local"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == local.Command { // beside a job that a script runs
+		os.Exit(local.Supervise(os.Args[2:], time.Now))
+	}
 	testscript.Main(m, map[string]func(){
 		"escala": func() {
 			version = "v0.0.0-test"
@@ -28,7 +34,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "eventually": eventually},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // or each command takes a second under -race
 			return nil
@@ -53,5 +59,22 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// eventually runs a program until it ends well: eventually PROGRAM ARG...
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: eventually PROGRAM ARG...")
+	}
+	const patience = 20 * time.Second
+	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		err := ts.Exec(args[0], args[1:]...)
+		if err == nil {
+			return
+		}
+		if time.Since(began) > patience {
+			ts.Fatalf("%v, and so for %s", err, patience)
+		}
 	}
 }

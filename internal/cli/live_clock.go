@@ -80,6 +80,8 @@ func (c wallClock) starts(w *api.Waiting) string {
 	switch {
 	case w == nil:
 		return ""
+	case w.Promised != nil && w.Promised.Before(c.now):
+		return "was promised for " + c.text(*w.Promised)
 	case w.Promised != nil:
 		return "promised for " + c.text(*w.Promised)
 	case w.P50 != nil:

@@ -28,25 +28,43 @@ const nearest = 8
 
 // explainLive asks a daemon where a job stands, and why.
 func (s *State) explainLive(ctx context.Context, c *conn, id, output string) error {
+	j, x, err := askedAbout(ctx, c, id)
+	switch {
+	case err != nil:
+		return err
+	case output == "json":
+		return s.printJSON(x)
+	}
+	return s.print("%s", s.explanationText(j, x, s.wall()))
+}
+
+// aboutJob is all about a job: what it is, where it stands and why.
+func (s *State) aboutJob(ctx context.Context, c *conn, id string) (string, error) {
+	j, x, err := askedAbout(ctx, c, id)
+	if err != nil {
+		return "", err
+	}
+	return s.jobText(j, s.wall()) + "\n" + s.explanationText(j, x, s.wall()), nil
+}
+
+// askedAbout asks for what is known of where a job stands.
+func askedAbout(ctx context.Context, c *conn, id string) (*api.Job, *liveExplanation, error) {
 	var j api.Job
 	x := &liveExplanation{}
 	var err error
 	if x.Job, err = fetch(ctx, c, "/jobs/"+url.PathEscape(id), nil, &j); err != nil {
-		return err
+		return nil, nil, err
 	}
 	if w := j.Waiting; w != nil && w.Rank > 0 {
 		if x.Ahead, err = ahead(ctx, c, w.Rank); err != nil {
-			return err
+			return nil, nil, err
 		}
 		if _, err := pages(ctx, c, url.Values{}, runningStates, 1000, &x.Running); err != nil {
-			return err
+			return nil, nil, err
 		}
 		slices.SortStableFunc(x.Running, func(a, b api.Job) int { return cmp.Compare(safeUntil(&a), safeUntil(&b)) })
 	}
-	if output == "json" {
-		return s.printJSON(x)
-	}
-	return s.print("%s", s.explanationText(&j, x, s.wall()))
+	return &j, x, nil
 }
 
 // ahead are the nearest in line before a rank.
