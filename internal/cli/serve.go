@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -131,7 +132,10 @@ const startLatency = 30 * workload.Second
 
 // greet says what is served, and what to try next.
 func (s *State) greet(i *daemon.Info, demo bool) {
-	s.say("escala %s schedules %s.\n", s.Build.name(), i.World)
+	s.say("escala %s schedules this machine.\n", s.Build.name())
+	for n, part := range strings.Split(strings.TrimSuffix(i.World, "."), "; ") {
+		s.say("  %-8s %s\n", map[bool]string{true: "world"}[n == 0], part)
+	}
 	s.say("  policy   %s\n  journal  %s\n  socket   %s\n", i.Policy, i.Journal, i.Socket)
 	for _, a := range i.Addresses {
 		s.say("  API      http://%s (token in %s)\n", a, i.TokenFile)
