@@ -70,6 +70,7 @@ daemon stops, and is found again when it starts. docs/serve.md tells all of it.`
 	fl.Var(span{&f.restart}, "restart-cost", "time that a start spends on restarting, of jobs that do not say")
 	fl.IntVar(&f.limits.UserAlive, "user-jobs", 100_000, "how many jobs of one user may wait and run at once; 0 = any number")
 	fl.IntVar(&f.limits.Alive, "jobs", 1_000_000, "how many jobs may wait and run at once; 0 = any number")
+	fl.IntVar(&f.limits.UserGPUs, "user-gpus", 0, "how many GPUs jobs of one user may use at once; what is beyond is held; 0 = any number")
 	f.grace, f.checkpoint = 30*workload.Second, -1
 	return c
 }

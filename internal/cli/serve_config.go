@@ -45,7 +45,7 @@ func settings(c *daemon.File) []setting {
 		{"socketGroup", "socket-group", c.SocketGroup}, {"gpus", "gpus", number(c.GPUs)}, {"allowRoot", "allow-root", yes(c.AllowRoot)},
 		{"policy", "policy", c.Policy}, {"budgets", "budgets", c.Budgets}, {"shadow", "shadow", yes(c.Shadow)},
 		{"assume.checkpoint", "checkpoint", c.Assume.Checkpoint}, {"assume.restartCost", "restart-cost", text(c.Assume.RestartCost)}, {"assume.grace", "grace", text(c.Assume.Grace)},
-		{"limits.userJobs", "user-jobs", number(c.Limits.UserJobs)}, {"limits.jobs", "jobs", number(c.Limits.Jobs)},
+		{"limits.userJobs", "user-jobs", number(c.Limits.UserJobs)}, {"limits.jobs", "jobs", number(c.Limits.Jobs)}, {"limits.userGPUs", "user-gpus", number(c.Limits.UserGPUs)},
 		{"log.format", "log-format", c.Log.Format}, {"log.level", "log-level", c.Log.Level},
 	}
 }

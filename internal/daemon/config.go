@@ -27,6 +27,7 @@ type File struct {
 	Limits      struct {
 		UserJobs *int `yaml:"userJobs"`
 		Jobs     *int `yaml:"jobs"`
+		UserGPUs *int `yaml:"userGPUs"`
 	} `yaml:"limits"`
 	Retention struct {
 		Journal *yamlx.Duration `yaml:"journal"`

@@ -58,6 +58,9 @@ type Spool interface {
 type Limits struct {
 	// UserAlive is how many jobs of a user may wait and run, Alive how many in all.
 	UserAlive, Alive int
+	// UserGPUs is how many GPUs the jobs of a user may have in the queue and running; what is beyond
+	// is held until others of the user have ended.
+	UserGPUs int
 }
 
 // Observer sees lines of the journal once they are on disk. It is called from the loop:
@@ -90,6 +93,7 @@ type Daemon struct {
 	tx      tx
 	follow  follower
 	hours   *hours
+	tidier  tidier
 
 	// ready: the journal can be written and the world was begun. trouble is what keeps it from that.
 	ready   atomic.Bool
@@ -126,12 +130,16 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 	d := &Daemon{cfg: cfg, log: cfg.Log, events: NewEvents(), done: make(chan struct{})}
 	d.inbox.init()
 	d.tx.d = d
+	d.tidier.bell = make(chan struct{}, 1)
 	var err error
 	if d.epoch, err = cfg.Store.Claim(ctx, cfg.Holder); err != nil {
 		return nil, fmt.Errorf("claiming the journal: %w", err)
 	}
 	if err := d.fold(ctx); err != nil {
 		return nil, err
+	}
+	if cfg.Spool != nil && d.head.Seq > 1 { // a new journal beside an old spool is more likely a mistake than a wish
+		d.sweep(ctx)
 	}
 	d.follow.init(d)
 	if err := d.learn(ctx); err != nil {

@@ -26,23 +26,18 @@ const (
 // nodes on which starts fail, and sends orders again that nobody answered. What it knows is
 // rebuilt from the book.
 type follower struct {
-	d *Daemon
-	// arrays by the ID before the underscore: how many of an array may wait or run at once.
-	arrays map[string]*array
+	d         *Daemon
+	throttles throttles
 	// alarms are holds that end by themselves, soonest first.
 	alarms []alarm
+	// idle is how many of them may be of jobs that have ended.
+	idle int
 	// failed are the last failed starts of each node.
 	failed map[int32][]failure
 	// blocked are the jobs that wait for another's end.
 	blocked map[int32]bool
 	// look is when orders without an answer are looked for next.
 	look workload.Time
-}
-
-type array struct {
-	most, open int
-	// held are those that wait for their turn, by number.
-	held []int32
 }
 
 type alarm struct {
@@ -57,13 +52,13 @@ type failure struct {
 }
 
 func (w *follower) init(d *Daemon) {
-	*w = follower{d: d, arrays: map[string]*array{}, failed: map[int32][]failure{}, blocked: map[int32]bool{}}
+	*w = follower{d: d, throttles: newThrottles(d.cfg.Limits.UserGPUs), failed: map[int32][]failure{}, blocked: map[int32]bool{}}
 	for _, n := range d.book.alive {
 		j := d.book.jobs[n]
 		if j == nil || !j.Phase.Alive() {
 			continue
 		}
-		w.throttled(j)
+		w.throttles.file(j)
 		if d.engine.StateOf(n) == "blocked" {
 			w.blocked[n] = true
 			d.book.move(j, Blocked)
@@ -77,28 +72,6 @@ func (w *follower) init(d *Daemon) {
 		}
 	}
 }
-
-// throttled files a job of an array that limits how many of it run at once.
-func (w *follower) throttled(j *Job) {
-	most := int(numberLabel(j.Spec, LabelThrottle))
-	id, _, ok := ArrayOf(j.Spec.ID)
-	if most == 0 || !ok {
-		return
-	}
-	a := w.arrays[id]
-	if a == nil {
-		a = &array{most: most}
-		w.arrays[id] = a
-	}
-	if j.Holds>>fact.HoldThrottle&1 == 1 {
-		a.held = append(a.held, j.Number)
-	} else {
-		a.open++
-	}
-}
-
-// admits tells whether one more job of an array may be in the queue.
-func (w *follower) admits(id string) bool { a := w.arrays[id]; return a == nil || a.open < a.most }
 
 func (w *follower) alarm(at workload.Time, job int32, hold fact.HoldBy) {
 	i, _ := slices.BinarySearchFunc(w.alarms, at, func(a alarm, at workload.Time) int { return cmp.Compare(a.at, at) })
@@ -127,6 +100,7 @@ func (w *follower) due(t *tx) {
 		}
 	}
 	w.unblock(t.now)
+	w.d.book.dropKeys(t.now)
 	if t.now >= w.look {
 		w.look = t.now + overdue
 		w.remind(t)
@@ -179,30 +153,6 @@ func (w *follower) remind(t *tx) {
 		}
 		w.d.log.Warn("no answer: the order is sent again", "order", o.Do.String(), "job", j.Spec.ID, "attempt", r.Attempt)
 		t.orders = append(t.orders, o)
-	}
-}
-
-// ended opens the throttle of an array when one of it is done.
-func (w *follower) ended(t *tx, j *Job) {
-	id, _, ok := ArrayOf(j.Spec.ID)
-	a := w.arrays[id]
-	if !ok || a == nil {
-		return
-	}
-	if j.Holds>>fact.HoldThrottle&1 == 1 { // withdrawn before its turn
-		a.held = slices.DeleteFunc(a.held, func(n int32) bool { return n == j.Number })
-	} else {
-		a.open--
-	}
-	for a.open < a.most && len(a.held) > 0 {
-		n := a.held[0]
-		a.held = a.held[1:]
-		if t.fact(fact.Fact{Kind: fact.JobReleased, Job: n, Node: -1, Hold: fact.HoldThrottle}) == nil {
-			a.open++
-		}
-	}
-	if a.open == 0 && len(a.held) == 0 {
-		delete(w.arrays, id)
 	}
 }
 

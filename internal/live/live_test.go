@@ -306,3 +306,25 @@ func TestQueueSaysWhy(t *testing.T) {
 		}
 	})
 }
+
+func TestAUserHasNoMoreGPUsThanTheSiteAllows(t *testing.T) {
+	limit := func(c *Config) { c.Limits.UserGPUs = 6 }
+	bubble(t, lasts(time.Minute), limit, func(r *rig) {
+		var ids []string
+		for _, gpus := range []int32{4, 4, 2, 8} {
+			ids = append(ids, r.submit("ana", gpus, nil))
+		}
+		other := r.submit("eva", 4, nil)
+		for i, want := range []string{"running", "held", "running", "held"} {
+			r.want(ids[i], want)
+		}
+		r.want(other, "running")
+		r.kill() // limits are rebuilt from what is known of jobs
+		r.start()
+		r.wait(61 * time.Second)
+		r.want(ids[1], "running")
+		r.want(ids[3], "held") // it is more than the limit: it runs alone
+		r.wait(61 * time.Second)
+		r.want(ids[3], "running")
+	})
+}

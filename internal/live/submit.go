@@ -178,7 +178,7 @@ func (t *tx) submit(s *Submission) (*Submitted, error) {
 	}
 	if s.Key != "" {
 		k := keyed{t.now, sum, out.First, n}
-		b.keys[keyOf(s)] = k
+		b.key(keyOf(s), k)
 		body, _ := json.Marshal(k)
 		t.rows.Keys = append(t.rows.Keys, store.KeyRow{Key: keyOf(s), At: t.now, Body: body})
 	}
@@ -212,11 +212,10 @@ func (t *tx) submitOne(s *Submission, id string, i int) error {
 		b.move(b.jobs[n], Blocked)
 		t.d.seen(n, t.now)
 	}
-	array, _, _ := ArrayOf(id)
 	hold := func(h fact.HoldBy, by string) {
 		_ = t.fact(fact.Fact{Kind: fact.JobHeld, Job: n, Node: -1, Hold: h, By: by})
 	}
-	if s.Throttle > 0 && !w.admits(array) {
+	if !w.throttles.admits(b.jobs[n]) {
 		hold(fact.HoldThrottle, "")
 	}
 	if s.Hold {
@@ -226,7 +225,7 @@ func (t *tx) submitOne(s *Submission, id string, i int) error {
 		hold(fact.HoldBegin, "")
 		w.alarm(at, n, fact.HoldBegin)
 	}
-	w.throttled(b.jobs[n])
+	w.throttles.file(b.jobs[n])
 	return nil
 }
 
