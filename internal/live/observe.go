@@ -78,7 +78,7 @@ func (d *Daemon) Ping(ctx context.Context) error {
 	return err
 }
 
-// Find returns a job by its number, from the store if it ended long ago. [NotFound].
+// Find returns a job by its number, from the store if it ended long ago. [store.ErrNotFound].
 func (d *Daemon) Find(ctx context.Context, number int32) (Job, error) {
 	if list := d.Some([]int32{number}); len(list) == 1 {
 		return list[0], nil
