@@ -27,12 +27,39 @@ type Book struct {
 	nodes []Node
 	users map[string]*Usage
 	keys  map[string]keyed
+	// given are the keys in the order of their times.
+	given []given
 	// budgets are those in force, with who set them.
 	budgets   *budget.Tree
 	budgetsBy string
 	version   int64
 	counts    [phases]int
 	spec      *cluster.Spec
+}
+
+type given struct {
+	at  workload.Time
+	key string
+}
+
+// key remembers what an idempotency key was used for.
+func (b *Book) key(name string, k keyed) {
+	b.keys[name] = k
+	b.given = append(b.given, given{k.At, name})
+}
+
+// dropKeys forgets those that no longer hold.
+func (b *Book) dropKeys(now workload.Time) {
+	n := 0
+	for n < len(b.given) && b.given[n].at+keyFor <= now {
+		if g := b.given[n]; b.keys[g.key].At == g.at { // else it was used again
+			delete(b.keys, g.key)
+		}
+		n++
+	}
+	if b.given = b.given[n:]; len(b.given) == 0 {
+		b.given = nil
+	}
 }
 
 // Node is what is known of a node.

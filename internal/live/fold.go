@@ -196,7 +196,7 @@ func (d *Daemon) loadKeys(ctx context.Context) error {
 		if err := json.Unmarshal(rows[i].Body, &k); err != nil {
 			return fmt.Errorf("idempotency key %s: %w", rows[i].Key, err)
 		}
-		d.book.keys[rows[i].Key] = k
+		d.book.key(rows[i].Key, k)
 	}
 	return nil
 }

@@ -78,6 +78,17 @@ func (w *follower) alarm(at workload.Time, job int32, hold fact.HoldBy) {
 	w.alarms = slices.Insert(w.alarms, i, alarm{at, job, hold})
 }
 
+// forgetAlarms takes out those of jobs that have ended, once they are many.
+func (w *follower) forgetAlarms(j *Job) {
+	if j.Holds&(1<<fact.HoldBegin|1<<fact.HoldBackOff) == 0 {
+		return
+	}
+	if w.idle++; w.idle > 64 && w.idle > len(w.alarms)/2 {
+		w.alarms = slices.DeleteFunc(w.alarms, func(a alarm) bool { x := w.d.book.jobs[a.job]; return x == nil || !x.Phase.Alive() })
+		w.idle = 0
+	}
+}
+
 // next is when something is due.
 func (w *follower) next() workload.Time {
 	t := workload.Never

@@ -78,7 +78,7 @@ func (f *forecaster) fact(b *Book, x *fact.Fact) {
 
 // action compares a start with what was predicted for it.
 func (f *forecaster) action(a *fact.Action) {
-	if a.Do != fact.Start || a.Attempt != 1 {
+	if a.Do != fact.Start && a.Do != fact.Refuse {
 		return
 	}
 	f.mu.Lock()
@@ -87,7 +87,9 @@ func (f *forecaster) action(a *fact.Action) {
 	if !ok {
 		return
 	}
-	delete(f.predicted, a.Job)
+	if delete(f.predicted, a.Job); a.Do == fact.Refuse {
+		return
+	}
 	f.all++
 	if a.At <= p.p90 {
 		f.within++
@@ -265,8 +267,15 @@ func (d *Daemon) remember(v *View) {
 	out := d.LastView()
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	// In the meantime jobs may have started. Those that do so from here on are taken out again, for
+	// which the loop has to wait.
+	d.book.mu.RLock()
+	defer d.book.mu.RUnlock()
 	for i := range out.Queue {
 		q := &out.Queue[i]
+		if j := d.book.jobs[q.Job]; j == nil || len(j.Runs) > 0 || !j.Phase.Alive() {
+			continue
+		}
 		if _, ok := f.predicted[q.Job]; !ok && q.Futures > 1 && q.P90 != workload.Never {
 			f.predicted[q.Job] = prediction{v.At, q.P50, q.P90}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/escala-sched/escala/internal/store"
@@ -28,6 +29,15 @@ func (d *Daemon) Run(ctx context.Context) error {
 			d.log.Error("closing the world", "err", err)
 		}
 	}()
+	if d.cfg.Spool != nil {
+		var beside sync.WaitGroup
+		until, stop := context.WithCancel(ctx)
+		beside.Go(func() { d.tidy(until) })
+		defer func() {
+			stop()
+			beside.Wait()
+		}()
+	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -201,6 +211,11 @@ func (d *Daemon) publish(t *tx) {
 	}
 	for i := range t.actions {
 		d.ahead.action(&t.actions[i])
+	}
+	if d.cfg.Spool != nil {
+		for i := range t.rows.Ended {
+			d.tidier.add(t.rows.Ended[i].Number)
+		}
 	}
 	if len(d.cfg.Observers) > 0 {
 		g := d.gauge(t.now)

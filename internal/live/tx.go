@@ -81,6 +81,7 @@ func (t *tx) touch(f *fact.Fact) {
 // ended files a job that came to its end.
 func (t *tx) ended(j *Job) {
 	t.rows.Ended = append(t.rows.Ended, t.d.endedRow(j))
+	t.d.follow.forgetAlarms(j)
 	t.d.follow.ended(t, j)
 }
 
