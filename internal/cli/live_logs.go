@@ -147,6 +147,9 @@ func (l *logReader) next(j *api.Job) *api.JobRun {
 			if r.Attempt > l.now {
 				l.now, l.at = r.Attempt, 0
 			}
+			if r.Started == nil && r.Ended == nil && !over(j) {
+				return nil // it is being started: what there is to say of it comes with that
+			}
 			return r
 		}
 	}

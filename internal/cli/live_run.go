@@ -76,12 +76,13 @@ func (f *submitFlags) follow(ctx context.Context, s *State, c *conn, b *api.Subm
 type teller struct {
 	s     *State
 	quiet bool
-	// last said, and when; drawn: there is a line on the terminal that the next one replaces.
-	state   string
-	attempt int32
-	text    string
-	at      time.Time
-	drawn   bool
+	// What was said last, and when, and of which run that it was stopped.
+	state            string
+	attempt, stopped int32
+	text             string
+	at               time.Time
+	// drawn: there is a line on the terminal that the next one replaces.
+	drawn bool
 }
 
 // tellEvery is how often a place in line is told where nobody watches.
@@ -105,10 +106,17 @@ func (t *teller) wipe() {
 // saw tells what changed.
 func (t *teller) saw(j *api.Job) {
 	clock := t.s.wall()
-	changed := j.State != t.state || j.Attempt != t.attempt
-	if changed && j.Attempt > 0 && j.Attempt == t.attempt && j.State != "running" && j.State != "stopping" && !over(j) {
-		t.stopped(j, clock)
+	for i := range j.Runs {
+		if r := &j.Runs[i]; r.Ended != nil && r.Attempt > t.stopped && !(over(j) && i == len(j.Runs)-1) {
+			t.stopped = r.Attempt
+			why := r.StopWhy
+			if why == "" {
+				why = r.End
+			}
+			t.line("stopped: %s", clock.local(why))
+		}
 	}
+	changed := j.State != t.state || j.Attempt != t.attempt
 	t.state, t.attempt = j.State, j.Attempt
 	switch {
 	case j.Waiting != nil:
@@ -121,21 +129,6 @@ func (t *teller) saw(j *api.Job) {
 			text += ", safe until " + clock.text(*j.Protected)
 		}
 		t.line("%s", text)
-	}
-}
-
-// stopped tells why the last run ended, of a job that goes on.
-func (t *teller) stopped(j *api.Job, clock wallClock) {
-	if len(j.Runs) == 0 {
-		return
-	}
-	r := &j.Runs[len(j.Runs)-1]
-	why := r.StopWhy
-	if why == "" {
-		why = r.End
-	}
-	if r.Ended != nil && why != "" {
-		t.line("stopped: %s", clock.local(why))
 	}
 }
 
