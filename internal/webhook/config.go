@@ -87,7 +87,7 @@ func (e *entry) hook(dir string) (*Hook, error) {
 	case err != nil: // the error would show the URL, which may hold a secret
 		return nil, fmt.Errorf("the url of %s cannot be read", e.Name)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, fmt.Errorf("the url of %s: want http://host/... or https://host/...", e.Name)
+		return nil, fmt.Errorf("the url of %s: want an http or https URL with a host", e.Name)
 	case u.User != nil:
 		return nil, fmt.Errorf("the url of %s holds a user or password, which logs of others may show", e.Name)
 	}

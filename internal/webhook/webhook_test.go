@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -245,15 +246,15 @@ func TestFilters(t *testing.T) {
 func TestRestartsLoseNothing(t *testing.T) {
 	inBubble(t, nil, func(r *rig) {
 		var want []string
-		down := false
+		var down atomic.Bool
 		r.r.answer = func(int) (*http.Response, error) {
-			if down {
+			if down.Load() {
 				return nil, io.ErrUnexpectedEOF
 			}
 			return says(http.StatusOK)
 		}
 		for n := range int32(12) {
-			down = n%4 >= 2
+			down.Store(n%4 >= 2)
 			id := r.submit("vision", 1, nil)
 			r.end(n, 1)
 			want = append(want, "started "+id, "finished "+id)
@@ -262,7 +263,7 @@ func TestRestartsLoseNothing(t *testing.T) {
 				r.start()
 			}
 		}
-		down = false
+		down.Store(false)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		seen := map[string]bool{}
