@@ -20,3 +20,30 @@ func (e *Engine) Queue() []int32 {
 	}
 	return e.jobsOut(out)
 }
+
+// Accounts are all accounts of the budgets but the root with the numbers that sort them, in the
+// order of the tree: one list for each pool, or one where budgets have no pools. nil under a
+// policy that shares by none. O(accounts x siblings).
+func (e *Engine) Accounts() []*Account {
+	s := e.sharing
+	if s == nil {
+		return nil
+	}
+	e.advance(e.now)
+	s.stamp++
+	out := make([]*Account, 0, len(s.lanes))
+	was := s.lane
+	for i := range s.lanes {
+		s.lane = &s.lanes[i]
+		a := &Account{Tree: s.tree, Leaf: none, At: s.grid}
+		if len(s.tree.Pools) > 0 {
+			a.Pool = s.tree.Pools[s.no]
+		}
+		for node := 1; node < len(s.tree.Nodes); node++ {
+			a.Levels = append(a.Levels, e.level(int32(node)))
+		}
+		out = append(out, a)
+	}
+	s.lane = was
+	return out
+}

@@ -268,3 +268,58 @@ type TrialAction struct {
 	Job string `json:"job"`
 	Why string `json:"why"`
 }
+
+// Explanation is where a job stands, and what its start turns on.
+type Explanation struct {
+	Job   string    `json:"job"`
+	State string    `json:"state"`
+	AsOf  time.Time `json:"as_of"`
+	// Lines say it in sentences.
+	Lines []string `json:"lines"`
+	Rank  int      `json:"rank,omitempty"`
+	Of    int      `json:"of,omitempty"`
+	Ahead []string `json:"ahead,omitempty" doc:"the nearest before it in line, the next before it last"`
+	// Need in GPUs, Free the most that are free in one pool that it may use, Block the largest block of
+	// those in its shape, of Want that it needs.
+	Need        int32        `json:"need"`
+	Free        int32        `json:"free"`
+	Block       int32        `json:"block"`
+	Want        int32        `json:"want"`
+	Protections []Protection `json:"protections,omitempty" doc:"runs in its pools that may not be stopped yet, the next to end first"`
+	Accounts    []Account    `json:"accounts,omitempty" doc:"the way to its account, by pool"`
+	Stops       int32        `json:"stops,omitempty"`
+}
+
+// Protection is a run that may not be stopped before a time.
+type Protection struct {
+	Job   string    `json:"job"`
+	Until time.Time `json:"until"`
+	GPUs  int32     `json:"gpus"`
+}
+
+// Account is accounts of the budgets with what they had.
+type Account struct {
+	Pool     string    `json:"pool,omitempty"`
+	Leaf     string    `json:"leaf,omitempty"`
+	Standing string    `json:"standing,omitempty" doc:"entitled: below its share, goes first; served: had its share; spent: took back as much idle time as it may"`
+	AsOf     time.Time `json:"as_of"`
+	Levels   []Level   `json:"levels"`
+}
+
+// Level is one account. GPU-time is GPU-hours in the window of the policy.
+type Level struct {
+	Account     string  `json:"account"`
+	Depth       int32   `json:"depth"`
+	Share       float64 `json:"share_of_all"`
+	Charged     float64 `json:"charged_gpu_hours"`
+	Outstanding float64 `json:"outstanding_gpu_hours" doc:"protections of runs that are still to come"`
+	Unallocated float64 `json:"unallocated_gpu_hours"`
+	Fair        float64 `json:"fair_gpu_hours" doc:"its share of what the window offered"`
+	Place       int     `json:"place,omitempty" doc:"among siblings with waiting work, 1 = first"`
+	Of          int     `json:"of,omitempty"`
+}
+
+// Accounts is all accounts.
+type Accounts struct {
+	Accounts []Account `json:"accounts"`
+}

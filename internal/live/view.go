@@ -146,6 +146,18 @@ func (d *Daemon) Explain(ctx context.Context, job int32) (x engine.Explanation, 
 	return x, ok, nil
 }
 
+// Accounts are the accounts of the budgets with what they had, by a view that is fresh enough;
+// nil under a policy that shares by none.
+func (d *Daemon) Accounts(ctx context.Context) ([]*engine.Account, error) {
+	v, err := d.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.engine.Accounts(), nil
+}
+
 // Trial is what another policy would do with the present state.
 type Trial struct {
 	Starts, Stops []fact.Action

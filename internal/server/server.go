@@ -80,6 +80,7 @@ func (s *Server) routes() {
 	s.eventRoutes()
 	s.journalRoutes()
 	s.logRoutes()
+	s.explainRoutes()
 }
 
 // op describes an operation.
