@@ -87,13 +87,15 @@ type Daemon struct {
 	epoch   int64
 	head    store.Head
 	segment int64
-	// written is the size of the present segment.
-	written int64
-	wake    workload.Time
-	tx      tx
-	follow  follower
-	hours   *hours
-	tidier  tidier
+	// written is the size of the present segment, of which headBytes are its header and snapshot.
+	written, headBytes int64
+	// segmentAt is when the next begins at the latest.
+	segmentAt workload.Time
+	wake      workload.Time
+	tx        tx
+	follow    follower
+	hours     *hours
+	tidier    tidier
 
 	// ready: the journal can be written and the world was begun. trouble is what keeps it from that.
 	ready   atomic.Bool

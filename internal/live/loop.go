@@ -53,7 +53,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 			}
 			return err
 		}
-		timer.Reset(d.clock.until(min(d.wake, d.follow.next())))
+		timer.Reset(d.clock.until(min(d.wake, d.follow.next(), d.segmentAt)))
 	}
 }
 
@@ -129,7 +129,7 @@ func (d *Daemon) turn(ctx context.Context) error {
 	}
 	d.send(t)
 	d.timed(Turned, began, t.lines)
-	if d.written >= d.cfg.SegmentBytes {
+	if d.long() {
 		return d.newSegment(ctx, nil)
 	}
 	return nil

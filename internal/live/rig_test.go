@@ -32,6 +32,8 @@ type rig struct {
 	d       *Daemon
 	stop    context.CancelFunc
 	ended   chan error
+	// after is done once the daemon has gone.
+	after []func() error
 }
 
 // bubble runs a test in pretended time.
@@ -65,8 +67,10 @@ func bubbleOn(t *testing.T, opts simworld.Options, edit func(*Config), test func
 			t.Errorf("the machine was told what cannot be: %v", broken)
 		}
 		r.verify()
-		if err := st.Close(); err != nil {
-			t.Error(err)
+		for _, f := range append(r.after, st.Close) {
+			if err := f(); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 }

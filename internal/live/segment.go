@@ -9,11 +9,21 @@ import (
 	"github.com/escala-sched/escala/engine"
 	"github.com/escala-sched/escala/internal/journal"
 	"github.com/escala-sched/escala/policy"
+	"github.com/escala-sched/escala/workload"
 )
 
 // A segment is a stretch of the journal that can be read by itself: a header, a snapshot of
 // all that is known, then lines. One begins when the journal does, when a new version or a
-// new policy decides, and when the last one has grown long.
+// new policy decides, when the last one has grown long, and once a day.
+
+// segmentEvery is how long one lasts at most, so that old ones can be dropped.
+const segmentEvery = workload.Day
+
+// long tells whether the present segment is to end. What follows its snapshot has to be more
+// than that, or a scheduler with a long queue would write little else.
+func (d *Daemon) long() bool {
+	return d.written-d.headBytes >= max(d.cfg.SegmentBytes, d.headBytes) || d.clock.last >= d.segmentAt
+}
 
 // liveField is where the snapshot line keeps what the book knows.
 const liveField = "live"
@@ -40,18 +50,16 @@ func (d *Daemon) newSegment(ctx context.Context, p *newPolicy) error {
 	h := *d.header
 	h.Engine = d.cfg.Version
 	if p != nil {
-		e, err := engine.Restore(d.header.Cluster, p.policy, d.defaults(), d.engine.Snapshot())
-		if err != nil {
-			return fmt.Errorf("taking over policy %s: %w", p.policy.Name, err)
-		}
 		d.log.Info("another policy decides from now on", "policy", p.policy.Name, "by", p.by)
 		h.Policy = p.policy
-		d.book.mu.Lock()
-		d.engine, d.policyBy = e, p.by
-		d.book.mu.Unlock()
+	}
+	if err := d.renew(h.Policy); err != nil {
+		return fmt.Errorf("going on under policy %s: %w", h.Policy.Name, err)
 	}
 	d.mu.Lock()
-	d.header = &h
+	if d.header = &h; p != nil {
+		d.policyBy = p.by
+	}
 	d.mu.Unlock()
 	body, err := d.segmentHead(&h)
 	if err != nil {
@@ -65,9 +73,24 @@ func (d *Daemon) newSegment(ctx context.Context, p *newPolicy) error {
 	if err := d.write(ctx, t); err != nil {
 		return err
 	}
+	d.headBytes, d.segmentAt = d.written, d.clock.last+segmentEvery
 	if t.policy = p; p != nil {
 		d.events.publish(d, t)
 	}
+	return nil
+}
+
+// renew goes on with an engine restored from this one, which has no memory of what has ended:
+// whether a dependency on such a job is satisfied is known before the engine is asked.
+func (d *Daemon) renew(p *policy.Policy) error {
+	d.engine.Forget(max(d.head.At, 0))
+	e, err := engine.Restore(d.header.Cluster, p, d.defaults(), d.engine.Snapshot())
+	if err != nil {
+		return err
+	}
+	d.book.mu.Lock()
+	d.engine = e
+	d.book.mu.Unlock()
 	return nil
 }
 

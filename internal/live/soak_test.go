@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/escala-sched/escala/engine"
 	"github.com/escala-sched/escala/internal/world"
 	"github.com/escala-sched/escala/internal/world/simworld"
 	"github.com/escala-sched/escala/policy"
@@ -176,7 +177,7 @@ func (r *rig) step(rnd *rand.Rand, ids *[]string) {
 func (r *rig) state() map[string]any {
 	counts := r.d.Counts()
 	counts.Now = 0 // time has passed
-	out := map[string]any{"nodes": r.d.Nodes(), "counts": counts, "engine": r.d.engine.Snapshot().Settled().Hash()}
+	out := map[string]any{"nodes": r.d.Nodes(), "counts": counts, "engine": r.hash()}
 	jobs, _ := r.d.Alive(Filter{}, -1, 1<<30)
 	for i := range jobs {
 		j := jobs[i]
@@ -186,4 +187,17 @@ func (r *rig) state() map[string]any {
 		out[j.Spec.ID] = j
 	}
 	return out
+}
+
+// hash is that of the engine's state, without what it remembers of jobs that have ended: a
+// start forgets that.
+func (r *rig) hash() string {
+	r.t.Helper()
+	h := r.d.Header()
+	e, err := engine.Restore(h.Cluster, h.Policy, r.d.defaults(), r.d.engine.Snapshot())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	e.Forget(workload.Never)
+	return e.Snapshot().Settled().Hash()
 }
