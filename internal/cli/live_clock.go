@@ -89,7 +89,7 @@ func (c wallClock) starts(w *api.Waiting) string {
 		if w.P90 == nil {
 			return text + " at 50 %"
 		}
-		if w.P90.Sub(*w.P50) < 30*time.Second || c.text(*w.P90) == text {
+		if w.P90.Sub(*w.P50) < 30*time.Second || w.P90.Before(c.now) || c.text(*w.P90) == text {
 			return text
 		}
 		return text + ", by " + c.text(*w.P90) + " at 90 %"

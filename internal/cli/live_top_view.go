@@ -255,7 +255,9 @@ func (m *topModel) viewPane(p topPainter, clock wallClock, pane topPane, n int) 
 		case i == 0:
 			line = p.faint("  " + line)
 		case pane == m.pane && m.height > 0 && first+i-1 == m.cursor[pane]:
-			line = p.style(lipgloss.NewStyle().Reverse(true), pad("> "+line, m.width))
+			if line = "> " + line; p {
+				line = p.style(lipgloss.NewStyle().Reverse(true), pad(line, m.width))
+			}
 		default:
 			line = "  " + line
 		}

@@ -67,15 +67,18 @@ func Run(ctx context.Context, s *State) int {
 func newRoot(s *State) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "escala",
-		Short: "Replay a GPU cluster's jobs under other scheduling policies",
-		Long: `escala replays the jobs of a GPU cluster under several scheduling policies and
-shows what the order alone changes: waits, completion times, idle GPUs, money.
+		Short: "Schedule the jobs of GPUs, and replay them under other policies",
+		Long: `escala schedules jobs on GPUs, and replays the jobs of a cluster under several policies
+to show what the order alone changes: waits, completion times, idle GPUs, money.
 
-Without any input, "escala compare" replays a real trace that it carries.`,
+"escala serve" schedules this machine, "escala submit" gives it jobs. Without any input,
+"escala compare" replays a real trace that it carries.`,
 		Example: `  escala compare
   escala compare jobs.csv --cluster 16x8 --policy fifo,easy,sjf
   escala simulate jobs.csv --cluster 16x8 --policy easy --out run1
-  escala policy list`,
+  escala policy list
+  escala serve --demo
+  escala submit --gpus 1 -- python train.py`,
 		Version:       s.Build.name(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
