@@ -32,6 +32,9 @@ type File struct {
 	Retention struct {
 		Journal *yamlx.Duration `yaml:"journal"`
 		History *yamlx.Duration `yaml:"history"`
+		Logs    *yamlx.Duration `yaml:"logs"`
+		// Checkpoints of jobs that have ended.
+		Checkpoints *yamlx.Duration `yaml:"checkpoints"`
 	} `yaml:"retention"`
 	Log struct {
 		Format string `yaml:"format"`
@@ -147,6 +150,16 @@ func (f *File) Apply(o *Options) error {
 	if k := f.Retention.History; k != nil {
 		o.Keep.History = time.Duration(*k) * time.Millisecond
 	}
+	runs := DefaultRuns()
+	if k := f.Retention.Logs; k != nil {
+		if runs.LogAge = time.Duration(*k) * time.Millisecond; *k == 0 {
+			runs.Logs = 0
+		}
+	}
+	if k := f.Retention.Checkpoints; k != nil {
+		runs.CheckpointAge = time.Duration(*k) * time.Millisecond
+	}
+	o.KeepRuns = &runs
 	for _, x := range f.Users.Issuers {
 		i := auth.Issuer{URL: x.Issuer, Audiences: x.Audiences, UserClaim: x.UserClaim, UserPrefix: x.UserPrefix, GroupsClaim: x.GroupsClaim, GroupsPrefix: x.GroupsPrefix,
 			ClientID: x.ClientID, RedirectURL: x.RedirectURL, Scopes: x.Scopes}

@@ -60,6 +60,8 @@ type Options struct {
 	Issuers []auth.Issuer
 	// Keep says how long the journal's detail and ended jobs are kept.
 	Keep live.Retention
+	// KeepRuns says how long logs and checkpoints of ended jobs are; nil = [DefaultRuns].
+	KeepRuns *local.Retention
 	// Cgroups says whether runs get a cgroup each.
 	Cgroups local.Cgroups
 	Version string
@@ -98,6 +100,10 @@ func (e *Misconfigured) Unwrap() error { return e.Err }
 func Run(ctx context.Context, o Options) error {
 	if err := os.MkdirAll(o.State, 0o711); err != nil {
 		return &Misconfigured{err}
+	}
+	if o.KeepRuns == nil {
+		keep := DefaultRuns()
+		o.KeepRuns = &keep
 	}
 	if o.Journal == "" {
 		o.Journal = filepath.Join(o.State, "journal", JournalName)
@@ -144,6 +150,7 @@ func Run(ctx context.Context, o Options) error {
 	g.Go(func() error { return d.Run(ctx) })
 	g.Go(func() error { d.Foresee(ctx); return nil })
 	g.Go(func() error { d.Retain(ctx, o.Keep); return nil })
+	g.Go(func() error { prune(ctx, w, d, *o.KeepRuns, o.Log); return nil })
 	g.Go(func() error { meter.run(ctx); return nil })
 	g.Go(func() error { return a.Run(ctx) })
 	for _, l := range listeners {
