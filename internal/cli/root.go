@@ -95,7 +95,7 @@ to show what the order alone changes: waits, completion times, idle GPUs, money.
 	root.PersistentFlags().Var(newChoice(&s.color, "auto", "always", "never"), "color", "when to use colour: auto, always, never")
 	_ = root.RegisterFlagCompletionFunc("color", words("auto", "always", "never"))
 	root.AddGroup(&cobra.Group{ID: groupLive, Title: "Schedule a cluster:"}, &cobra.Group{ID: groupRun, Title: "Replay a cluster's history:"}, &cobra.Group{ID: groupInputs, Title: "Policies and workloads:"})
-	root.AddCommand(submitCommand(s), runCommand(s), queueCommand(s), statusCommand(s), historyCommand(s), logsCommand(s), waitCommand(s), nodesCommand(s), topCommand(s), journalCommand(s))
+	root.AddCommand(submitCommand(s), runCommand(s), queueCommand(s), statusCommand(s), historyCommand(s), logsCommand(s), waitCommand(s), nodesCommand(s), topCommand(s), journalCommand(s), bundleCommand(s), docsCommand(s))
 	root.AddCommand(jobCommands(s)...)
 	root.AddCommand(nodeCommands(s)...)
 	root.AddCommand(serveCommand(s), compareCommand(s), simulateCommand(s), replayCommand(s), explainCommand(s), planCommand(s), policyCommand(s), budgetCommand(s), workloadCommand(s), versionCommand(s))

@@ -28,6 +28,7 @@ type serveFlags struct {
 	logFormat, logLevel             string
 	checkpoint, restart, grace      workload.Span
 	limits                          live.Limits
+	observe                         observeFlags
 }
 
 const defaultListen = "127.0.0.1:7421"
@@ -71,6 +72,7 @@ daemon stops, and is found again when it starts. docs/serve.md tells all of it.`
 	fl.IntVar(&f.limits.UserAlive, "user-jobs", 100_000, "how many jobs of one user may wait and run at once; 0 = any number")
 	fl.IntVar(&f.limits.Alive, "jobs", 1_000_000, "how many jobs may wait and run at once; 0 = any number")
 	fl.IntVar(&f.limits.UserGPUs, "user-gpus", 0, "how many GPUs jobs of one user may use at once; what is beyond is held; 0 = any number")
+	f.observe.add(fl)
 	f.grace, f.checkpoint = 30*workload.Second, -1
 	return c
 }
@@ -118,6 +120,9 @@ func (f *serveFlags) run(cmd *cobra.Command, s *State) error {
 		if err := f.demonstrate(&o); err != nil {
 			return err
 		}
+	}
+	if o.Observe, err = f.observe.options(s); err != nil {
+		return err
 	}
 	o.Ready = func(i *daemon.Info) { s.greet(i, f.demo) }
 	err = daemon.Run(cmd.Context(), o)

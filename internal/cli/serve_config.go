@@ -47,6 +47,7 @@ func settings(c *daemon.File) []setting {
 		{"assume.checkpoint", "checkpoint", c.Assume.Checkpoint}, {"assume.restartCost", "restart-cost", text(c.Assume.RestartCost)}, {"assume.grace", "grace", text(c.Assume.Grace)},
 		{"limits.userJobs", "user-jobs", number(c.Limits.UserJobs)}, {"limits.jobs", "jobs", number(c.Limits.Jobs)}, {"limits.userGPUs", "user-gpus", number(c.Limits.UserGPUs)},
 		{"log.format", "log-format", c.Log.Format}, {"log.level", "log-level", c.Log.Level},
+		{"observe.metricsListen", "metrics-listen", c.Observe.MetricsListen}, {"observe.webhooks", "webhook", c.Observe.Webhooks}, {"observe.otlp", "otlp", c.Observe.OTLP},
 	}
 }
 

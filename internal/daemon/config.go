@@ -40,7 +40,12 @@ type File struct {
 		Format string `yaml:"format"`
 		Level  string `yaml:"level"`
 	} `yaml:"log"`
-	Users fileUsers `yaml:"users"`
+	Users   fileUsers `yaml:"users"`
+	Observe struct {
+		MetricsListen string `yaml:"metricsListen"`
+		Webhooks      string `yaml:"webhooks"`
+		OTLP          string `yaml:"otlp"`
+	} `yaml:"observe"`
 }
 
 type fileTLS struct {

@@ -64,6 +64,8 @@ type Options struct {
 	KeepRuns *local.Retention
 	// Cgroups says whether runs get a cgroup each.
 	Cgroups local.Cgroups
+	// Observe says how the daemon is watched.
+	Observe Observe
 	Version string
 	Now     func() time.Time
 	Log     *slog.Logger
@@ -123,9 +125,16 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return &Misconfigured{fmt.Errorf("this machine: %w", err)}
 	}
+	meter := newMeter(w, o.Log)
+	seen, err := newWatch(ctx, &o, meter.last)
+	if err != nil {
+		_ = w.Close()
+		return &Misconfigured{err}
+	}
+	defer seen.close()
 	host, _ := os.Hostname()
 	d, err := live.Open(ctx, live.Config{Store: st, World: w, Spool: sp, Policy: o.Policy, Budgets: o.Budgets, Assume: o.Assume, Version: o.Version,
-		Holder: fmt.Sprintf("pid %d on %s", os.Getpid(), host), Now: o.Now, Log: o.Log, Limits: o.Limits, Shadow: o.Shadow})
+		Holder: fmt.Sprintf("pid %d on %s", os.Getpid(), host), Now: o.Now, Log: o.Log, Limits: o.Limits, Shadow: o.Shadow, Observers: seen.observers()})
 	if err != nil {
 		_ = w.Close()
 		var other *live.OtherCluster
@@ -139,8 +148,9 @@ func Run(ctx context.Context, o Options) error {
 		_ = w.Close()
 		return &Misconfigured{err}
 	}
-	meter := newMeter(w, o.Log)
-	srv := server.New(server.Config{Daemon: d, World: w, WorldText: w.Describe(), Auth: a, Payload: payload, Command: command(sp), Activity: meter.last, Version: o.Version, Log: o.Log})
+	seen.begin(d)
+	srv := server.New(server.Config{Daemon: d, World: w, WorldText: w.Describe(), Auth: a, Payload: payload, Command: command(sp), Activity: meter.last,
+		Metrics: seen.metrics.Handler(), Settings: settings(&o), Version: o.Version, Revision: o.Observe.Revision, Log: o.Log})
 	listeners, err := listen(ctx, &o)
 	if err != nil {
 		_ = w.Close()
@@ -154,8 +164,9 @@ func Run(ctx context.Context, o Options) error {
 	g.Go(func() error { meter.run(ctx); return nil })
 	g.Go(func() error { return a.Run(ctx) })
 	for _, l := range listeners {
-		g.Go(func() error { return serve(ctx, l, a.Middleware(srv.Handler()), o.Log) })
+		g.Go(func() error { return serve(ctx, l, a.Middleware(seen.around(srv.Handler())), o.Log) })
 	}
+	seen.run(ctx, g, d)
 	if o.Beside != nil {
 		g.Go(func() error { return o.Beside(ctx, d) })
 	}

@@ -28,6 +28,11 @@ type Config struct {
 	Command func(ctx context.Context, job int32) ([]string, error)
 	// Activity is the last measurement of how busy things are; nil = nothing measures.
 	Activity func() world.Sample
+	// Metrics serves Prometheus metrics; nil = there are none. Settings are how the daemon was
+	// started, without secrets.
+	Metrics  http.Handler
+	Settings map[string]any
+	Revision string
 	Version  string
 	Log      *slog.Logger
 }
@@ -81,6 +86,7 @@ func (s *Server) routes() {
 	s.journalRoutes()
 	s.logRoutes()
 	s.explainRoutes()
+	s.observeRoutes()
 }
 
 // op describes an operation.
