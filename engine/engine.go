@@ -210,7 +210,7 @@ func (e *Engine) Apply(f *fact.Fact) error {
 	case fact.LostSight, fact.Found:
 		_, err := e.run(f) // its GPUs stay taken: nothing is freed by a guess
 		return err
-	case fact.ClockStepped:
+	case fact.ClockStepped, fact.JobObserved:
 		return nil
 	case fact.SessionIdle, fact.SessionActive:
 		return e.sessionChanged(f)

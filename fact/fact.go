@@ -55,12 +55,15 @@ const (
 	Found
 	// ClockStepped: the wall clock was set by Kept (which may be negative). Nothing shifts.
 	ClockStepped
+	// JobObserved: another scheduler really ran the job from Since to Until, with Outcome and
+	// Exit, at the place that Text names. The last one of a job holds; it changes nothing here.
+	JobObserved
 	kinds
 )
 
 var kindNames = [kinds]string{"", "budgets", "node-down", "node-up", "node-drained", "node-resumed", "finished", "start-failed",
 	"stopped", "started", "checkpointed", "session-idle", "session-active", "demand", "cancelled", "submitted",
-	"held", "released", "plan", "lost-sight", "found", "clock-step"}
+	"held", "released", "plan", "lost-sight", "found", "clock-step", "observed"}
 
 // String returns the name the journal uses.
 func (k Kind) String() string { return kindNames[k] }
@@ -91,8 +94,11 @@ type Fact struct {
 	Demand int32
 	// Plan of PlanProposed. The engine keeps the pointer and never writes through it.
 	Plan *Plan
-	// Since is when a session became idle.
+	// Since is when a session became idle, or when an observed run began: [workload.Unknown]
+	// where the job ended without one.
 	Since workload.Time
+	// Until is when an observed run ended, [workload.Unknown] as long as it goes on.
+	Until workload.Time
 	// Budgets of BudgetsChanged; Epoch ties their calendar to the clock of the
 	// input, [workload.Unknown] where it has none. The engine keeps the pointer.
 	Budgets *budget.Tree

@@ -206,6 +206,13 @@ func (l *line) toFact(f *fact.Fact) (msg, want string) {
 	case fact.ClockStepped:
 		f.Kept = l.num[fKept]
 		return "", ""
+	case fact.JobObserved:
+		f.Job, f.Outcome = int32(l.num[fJob]), workload.Outcome(l.word[fOutcome-fFact])
+		f.Since, f.Until = l.or(fSince, workload.Unknown), l.or(fUntil, workload.Unknown)
+		if f.Since != workload.Unknown && f.Until != workload.Unknown && f.Until < f.Since {
+			return "until is before since", "the end of a run, which comes after its start"
+		}
+		return l.need(fJob)
 	case fact.JobHeld, fact.JobReleased:
 		f.Job, f.Hold = int32(l.num[fJob]), fact.HoldBy(l.word[fHold-fFact])
 		return l.need(fJob, fHold)

@@ -93,6 +93,8 @@ func AppendFact(b []byte, f *fact.Fact) []byte {
 	case fact.JobHeld, fact.JobReleased:
 		b = number(b, `,"job":`, int64(f.Job))
 		return said(word(b, `,"hold":"`, f.Hold.String()), f)
+	case fact.JobObserved:
+		return said(appendObserved(b, f), f)
 	case fact.PlanProposed:
 		return append(appendPlan(b, f.Plan), '}', '\n')
 	case fact.JobSubmitted:
@@ -131,6 +133,21 @@ func AppendFact(b []byte, f *fact.Fact) []byte {
 	b = nonZero(b, `,"lost":`, f.Lost)
 	b = nonZero(b, `,"restart":`, f.Restart)
 	return said(nonZero(b, `,"exit":`, int64(f.Exit)), f)
+}
+
+// appendObserved writes what really happened to a job.
+func appendObserved(b []byte, f *fact.Fact) []byte {
+	b = number(b, `,"job":`, int64(f.Job))
+	if f.Since != workload.Unknown {
+		b = number(b, `,"since":`, f.Since)
+	}
+	if f.Until != workload.Unknown {
+		b = number(b, `,"until":`, f.Until)
+	}
+	if f.Outcome != 0 {
+		b = word(b, `,"outcome":"`, f.Outcome.String())
+	}
+	return nonZero(b, `,"exit":`, int64(f.Exit))
 }
 
 // said ends a fact with who asked for it and what there is to read.

@@ -33,6 +33,10 @@ func FuzzReader(f *testing.F) {
 {"t":12,"fact":"plan","until":12,"starts":[ ]}
 {"t":12,"do":"start","job":0,"why":"off-plan","why_until":11}
 `))
+	f.Add([]byte(head(f)), []byte(`{"t":11,"fact":"observed","job":0,"since":3,"text":"n7"}
+{"t":12,"fact":"observed","job":0,"since":3,"until":12,"outcome":"failed","exit":9,"by":"slurm"}
+{"t":13,"fact":"observed","job":0,"until":3,"outcome":"cancelled"}
+`))
 	cut := cutUp(f, sim.Options{Workload: someJobs(1, 12, true), Cluster: lab(false), Policy: shipped(f, "contract")}, 9)
 	f.Add(header, cut)
 	f.Add([]byte{}, cut[segments(cut)[1]:])

@@ -16,7 +16,8 @@ import (
 // ToWorkload reads a journal as a trace, for another policy on the same
 // submissions. A job that ran to its end, or was withdrawn while it ran, has the
 // work it did as its duration; a real-time application has its life, and the demand
-// that it was told to have. Of the others the duration is not known; they are left
+// that it was told to have. A job that another scheduler was observed to run, from start to end,
+// has what it really did there, whatever became of it here. Of the others the duration is not known; they are left
 // out and counted by what became of them.
 func ToWorkload(r *Reader) (*workload.Workload, *cluster.Spec, error) {
 	h := r.Header()
@@ -39,6 +40,7 @@ func ToWorkload(r *Reader) (*workload.Workload, *cluster.Spec, error) {
 	uneven := 0
 	for i := range jobs {
 		p := jobs[i]
+		p.really()
 		if p.fate != ended {
 			w.Drop(string(p.fate), fmt.Sprintf("%s:%d", w.Source, p.line))
 			continue
@@ -90,6 +92,9 @@ type past struct {
 	demand  told
 	// late: it began before the journal does.
 	late bool
+	// since and until are when another scheduler ran it, outcome of that real.
+	since, until workload.Time
+	real         workload.Outcome
 }
 
 // histories are those of all jobs of a journal, by number.
@@ -109,11 +114,11 @@ func (h *histories) entry(e *Entry) bool {
 	case e.State != nil && !begun:
 		h.begin(e)
 	case e.Fact != nil && e.Fact.Kind == fact.JobSubmitted:
-		h.jobs = append(h.jobs, past{spec: e.Fact.Submitted, line: e.Line, start: workload.Unknown, fate: waits})
+		h.jobs = append(h.jobs, past{spec: e.Fact.Submitted, line: e.Line, start: workload.Unknown, fate: waits, since: workload.Unknown, until: workload.Unknown})
 	case e.Fact != nil && e.Fact.Job >= 0:
 		p := h.of(e.Fact.Job)
-		if p == nil {
-			return false
+		if p == nil { // what is observed may be of a job that ended here long ago
+			return e.Fact.Kind == fact.JobObserved
 		}
 		p.fact(e.Fact)
 	case e.Action != nil && e.Action.Do == fact.Refuse:
@@ -132,7 +137,8 @@ func (h *histories) entry(e *Entry) bool {
 func (h *histories) begin(e *Entry) {
 	h.first, h.old = e.State.Next(), map[int32]*past{}
 	for _, a := range e.State.Alive() {
-		p := &past{spec: a.Job, line: e.Line, start: workload.Unknown, fate: waits, late: a.Attempt > 0 || a.Job.Service != nil}
+		p := &past{spec: a.Job, line: e.Line, start: workload.Unknown, fate: waits, since: workload.Unknown, until: workload.Unknown,
+			late: a.Attempt > 0 || a.Job.Service != nil}
 		switch {
 		case a.Up:
 			if p.fate = runs; a.Attempt == 1 {
@@ -177,6 +183,8 @@ func (p *past) fact(f *fact.Fact) {
 		}
 	case fact.JobFinished:
 		p.fate, p.end, p.work, p.outcome = ended, f.At, p.life(f, f.Kept), f.Outcome
+	case fact.JobObserved:
+		p.since, p.until, p.real = f.Since, f.Until, f.Outcome
 	case fact.DemandChanged:
 		p.demand = append(p.demand, level{f.At, f.Demand})
 	case fact.JobStopped:
@@ -199,6 +207,14 @@ func (p *past) fact(f *fact.Fact) {
 			}
 		}
 	}
+}
+
+// really has a job that another scheduler ran be as it was there.
+func (p *past) really() {
+	if p.since == workload.Unknown || p.until == workload.Unknown || p.spec.Service != nil {
+		return
+	}
+	p.fate, p.start, p.end, p.work, p.outcome = ended, p.since, p.until, p.until-p.since, p.real
 }
 
 // life is the duration of a job that did so much work. That of a real-time application

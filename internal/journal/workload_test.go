@@ -168,3 +168,20 @@ func TestTakenDownWhileItWaits(t *testing.T) {
 		t.Errorf("%+v", w.Actual)
 	}
 }
+
+// TestObservedRunsAreTheTrace: what another scheduler really did goes before what shadow made up.
+func TestObservedRunsAreTheTrace(t *testing.T) {
+	text := head(t) + `{"t":11,"do":"start","job":0,"try":1,"gpus":1,"place":[[0,"1"]],"why":"in-order"}
+{"t":11,"fact":"started","job":0,"try":1}
+{"t":12,"fact":"observed","job":0,"since":2,"text":"n7"}
+{"t":20,"fact":"finished","job":0,"try":1,"kept":9}
+{"t":40,"fact":"observed","job":0,"since":15,"until":40,"outcome":"failed","exit":1}
+`
+	w, _, err := ToWorkload(reader(t, []byte(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]workload.Actual{{Duration: 25, Start: 15, End: 40, Outcome: workload.OutcomeFailed}}, w.Actual); diff != "" {
+		t.Errorf("(-want,+got):\n%s", diff)
+	}
+}
