@@ -24,10 +24,44 @@ func (s *State) showInForce(ctx context.Context, c *conn, output string, yaml bo
 	case output == "json":
 		return s.printRaw(b.raw)
 	}
+	var had api.Accounts
+	if _, err := fetch(ctx, c, "/accounts", nil, &had); err != nil {
+		return err
+	}
 	if b.text.By != "" {
 		s.say("Budgets %s, set by %s.\n", b.text.Name, b.text.By)
 	}
-	return s.showTable(newBudgetReport(b.tree).table(b.tree, false))
+	if err := s.showTable(newBudgetReport(b.tree).table(b.tree, false)); err != nil {
+		return err
+	}
+	for i := range had.Accounts {
+		a := &had.Accounts[i]
+		if err := s.print("\n%s at %s, in GPU-hours:\n", "What they had in the window of the policy"+pick(a.Pool == "", "", ", in pool "+a.Pool), s.wall().text(a.AsOf)); err != nil {
+			return err
+		}
+		if err := s.showList(accountList(a.Levels)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// accountList is accounts with what they had.
+func accountList(levels []api.Level) *list {
+	l := &list{columns: []column{{title: "ACCOUNT"}, {title: "SHARE", right: true}, {title: "CHARGED", right: true}, {title: "OUTSTANDING", right: true, wide: 80}, {title: "UNALLOCATED", right: true, wide: 90},
+		{title: "FAIR SHARE", right: true}, {title: "USED OF IT", right: true}, {title: "PLACE"}}}
+	for i := range levels {
+		x := &levels[i]
+		place, used := "", ""
+		if x.Of > 0 {
+			place = fmt.Sprintf("%d of %d", x.Place, x.Of)
+		}
+		if x.Fair > 0 {
+			used = fmt.Sprintf("%.0f %%", (x.Charged+x.Outstanding)*100/x.Fair)
+		}
+		l.add(cell{x.Account, styleBold}, cell{percent(x.Share), ""}, cell{hours(x.Charged), ""}, cell{hours(x.Outstanding), ""}, cell{hours(x.Unallocated), ""}, cell{hours(x.Fair), ""}, cell{used, ""}, cell{place, ""})
+	}
+	return l
 }
 
 // setFlags are the options of commands that change budgets or the policy.
@@ -191,7 +225,7 @@ func creditChanges(old, now *budget.Tree, row func(account, what, a, b string)) 
 
 func budgetCreditCommand(s *State) *cobra.Command {
 	f := &setFlags{}
-	var reason string
+	var reason, by string
 	c := &cobra.Command{
 		Use:   "credit ACCOUNT GPU-HOURS",
 		Short: "Add GPU-hours to the hard budget of an account, or take some away",
@@ -200,11 +234,14 @@ away: escala budget credit pretraining -- -500.`,
 		Example: `  escala budget credit pretraining 500 --reason 'a deadline'`,
 		Args:    argCount(2, 2, "an account and a number of GPU-hours"),
 		RunE: f.ask(s, func(ctx context.Context, c *conn, args []string) error {
+			if by == "" {
+				by = s.me()
+			}
 			old, err := inForce(ctx, c)
 			if err != nil {
 				return err
 			}
-			text, err := withCredit(old.text.YAML, old.text.Name, s.wall(), args[0], args[1], s.me(), reason)
+			text, err := withCredit(old.text.YAML, old.text.Name, s.wall(), args[0], args[1], by, reason)
 			if err != nil {
 				return err
 			}
@@ -212,6 +249,7 @@ away: escala budget credit pretraining -- -500.`,
 		}),
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, for others to read")
+	c.Flags().StringVar(&by, "by", "", "`user` that the scheduler knows you by (default: your name on this machine)")
 	f.add(c, "the budgets were")
 	c.ValidArgsFunction = f.completeAccounts(s, func(n *budget.Node) bool { return n.Budget != nil })
 	return c

@@ -17,6 +17,8 @@ import (
 // liveExplanation is what explain says of a job of a live scheduler.
 type liveExplanation struct {
 	Job json.RawMessage `json:"job"`
+	// Explanation is what the scheduler says of it.
+	Explanation api.Explanation `json:"explanation"`
 	// Ahead are the nearest in line before it, the next before it last; Running is what runs,
 	// what may be stopped first before the others.
 	Ahead   []api.Job `json:"ahead,omitempty"`
@@ -55,6 +57,9 @@ func askedAbout(ctx context.Context, c *conn, id string) (*api.Job, *liveExplana
 	if x.Job, err = fetch(ctx, c, "/jobs/"+url.PathEscape(id), nil, &j); err != nil {
 		return nil, nil, err
 	}
+	if _, err := fetch(ctx, c, "/jobs/"+url.PathEscape(id)+"/explain", nil, &x.Explanation); err != nil {
+		return nil, nil, err
+	}
 	if w := j.Waiting; w != nil && w.Rank > 0 {
 		if x.Ahead, err = ahead(ctx, c, w.Rank); err != nil {
 			return nil, nil, err
@@ -91,16 +96,21 @@ func (s *State) explanationText(j *api.Job, x *liveExplanation, clock wallClock)
 	fmt.Fprintf(&b, "%s %s\n", s.paint(styleBold, fmt.Sprintf("Job %s (%s)", j.ID, unprintable(j.Name))), s.stateSentence(j, clock))
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	say("It asks for %s. It belongs to %s and is charged to %s.", needsText(j), unprintable(j.User), unprintable(j.Team))
-	if w := j.Waiting; w != nil {
-		explainWaiting(j, w, clock, say)
+	for _, line := range x.Explanation.Lines {
+		say("%s", clock.local(unprintable(line)))
 	}
-	if r := lastRun(j); r != nil && j.Waiting == nil && !over(j) {
-		say("Why it runs: %s", clock.local(r.Why))
+	if e := &x.Explanation; j.Waiting != nil && e.Free > 0 {
+		say("%s free where it may run%s.", pick(e.Free == 1, "1 GPU is", fmt.Sprintf("%d GPUs are", e.Free)), pick(e.Want > 0 && e.Block < e.Want && e.Free >= e.Need, fmt.Sprintf(", in places of which the largest takes %d of the %d that it needs together", e.Block, e.Want), ""))
 	}
 	for i := range j.Runs {
 		if r := &j.Runs[i]; r.StopWhy != "" {
 			say("Run %d: %s", r.Attempt, clock.local(r.StopWhy))
 		}
+	}
+	for i := range x.Explanation.Accounts {
+		a := &x.Explanation.Accounts[i]
+		say("\n%s\n%s", s.paint(styleBold, fmt.Sprintf("Its accounts%s, in GPU-hours of the window; siblings go by usage / share, the smaller first:", pick(a.Pool == "", "", " in pool "+a.Pool))),
+			strings.TrimRight(accountList(a.Levels).text(s.Stdout.width(), s.colored(s.Stdout)), "\n"))
 	}
 	if len(x.Ahead) > 0 {
 		l := &list{columns: []column{{title: "RANK", right: true}, {title: "JOB"}, {title: "NAME", rest: true}, {title: "TEAM"}, {title: "GPUS", right: true}, {title: "STARTS"}, {title: "WHY", wide: 90, rest: true}}}
@@ -115,38 +125,6 @@ func (s *State) explanationText(j *api.Job, x *liveExplanation, clock wallClock)
 		say("\n%s\n%s", s.paint(styleBold, "What runs, the first to be stopped for others first:"), strings.TrimRight(s.runningText(x.Running, clock), "\n"))
 	}
 	return b.String()
-}
-
-func lastRun(j *api.Job) *api.JobRun {
-	if len(j.Runs) == 0 {
-		return nil
-	}
-	return &j.Runs[len(j.Runs)-1]
-}
-
-// explainWaiting says why a job waits, and until when.
-func explainWaiting(j *api.Job, w *api.Waiting, clock wallClock, say func(string, ...any)) {
-	say("%s", clock.local(w.Why))
-	if w.Rank == 1 {
-		say("It is the next of %s in line.", plural(w.Of, "job"))
-	} else if w.Rank > 1 {
-		say("It is %s of %s in line: %s before it.", ordinal(w.Rank), plural(w.Of, "job"), pick(w.Rank == 2, "1 goes", grouped(int64(w.Rank-1))+" go"))
-	}
-	if w.Promised != nil {
-		say("It has a reservation: it starts at %s at the latest if estimates hold.", clock.text(*w.Promised))
-	}
-	switch {
-	case w.Futures == 0:
-	case w.P50 == nil:
-		say("In fewer than half of %d simulated futures it starts at all within the time looked at.", w.Futures)
-	case w.P90 == nil:
-		say("In half of %d simulated futures it has started by %s, in nine of ten not within the time looked at.", w.Futures, clock.text(*w.P50))
-	default:
-		say("In half of %d simulated futures it has started by %s (%s), in nine of ten by %s.", w.Futures, clock.text(*w.P50), clock.soon(*w.P50), clock.text(*w.P90))
-	}
-	if j.Stops > 0 {
-		say("It was stopped %s and queued again.", times(j.Stops))
-	}
 }
 
 // runningText lists what runs by when it may be stopped.

@@ -29,6 +29,9 @@ type topTeam struct {
 	Name string `json:"name"`
 	// Share of everything that its account is owed; 0 = there is no such account.
 	Share float64 `json:"share,omitempty"`
+	// Used is what its account had in the window of the policy, as a part of its share of that; nil
+	// where it is not known.
+	Used *float64 `json:"used_of_share,omitempty"`
 	// GPUs it has, of them unallocated ones, and GPUs that its jobs wait for.
 	GPUs        int32 `json:"gpus"`
 	Unallocated int32 `json:"unallocated,omitempty"`
@@ -72,12 +75,18 @@ func readTop(ctx context.Context, c *conn, now time.Time) (*topData, error) {
 	if err != nil && !notFound(err) {
 		return nil, err
 	}
-	d.addTeams(b)
+	var had api.Accounts
+	if b != nil {
+		if _, err := fetch(ctx, c, "/accounts", nil, &had); err != nil {
+			return nil, err
+		}
+	}
+	d.addTeams(b, had.Accounts)
 	return d, nil
 }
 
 // addTeams adds up what teams have. b is nil under policies that share by no budgets.
-func (d *topData) addTeams(b *budgets) {
+func (d *topData) addTeams(b *budgets, had []api.Account) {
 	at := map[string]int{}
 	team := func(name string) *topTeam {
 		i, ok := at[name]
@@ -93,7 +102,8 @@ func (d *topData) addTeams(b *budgets) {
 			n := &b.tree.Nodes[i]
 			if i > 0 && n.Leaf() && !n.Person || slices.ContainsFunc(n.Children, func(k int32) bool { return b.tree.Nodes[k].Person }) {
 				num, den := b.tree.ProductShare(int32(i))
-				team(n.Name).Share = float64(num) / float64(den)
+				t := team(n.Name)
+				t.Share, t.Used = float64(num)/float64(den), usedOf(had, n.Path)
 			}
 		}
 	}
@@ -115,6 +125,23 @@ func (d *topData) addTeams(b *budgets) {
 	}
 	slices.SortFunc(d.Teams, func(a, b topTeam) int { return cmp.Compare(a.Name, b.Name) })
 	letters(d.Teams)
+}
+
+// usedOf is what an account had of its share, in all pools.
+func usedOf(had []api.Account, path string) *float64 {
+	used, fair := 0.0, 0.0
+	for i := range had {
+		for k := range had[i].Levels {
+			if l := &had[i].Levels[k]; l.Account == path {
+				used, fair = used+l.Charged+l.Outstanding, fair+l.Fair
+			}
+		}
+	}
+	if fair == 0 {
+		return nil
+	}
+	part := used / fair
+	return &part
 }
 
 // letters gives each team a letter, of its name where one is free, and a colour.

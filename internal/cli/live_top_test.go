@@ -76,7 +76,7 @@ func topOf(t *testing.T) *topData {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.addTeams(&budgets{tree: tree})
+	d.addTeams(&budgets{tree: tree}, []api.Account{{Levels: []api.Level{{Account: "vision", Charged: 130, Outstanding: 20, Fair: 100}, {Account: "language", Charged: 42, Fair: 100}, {Account: "speech"}}}})
 	return d
 }
 

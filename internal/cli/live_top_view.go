@@ -314,10 +314,13 @@ func topWaiting(jobs []api.Job, clock wallClock) *list {
 }
 
 func (m *topModel) topTeams(teams []topTeam) *list {
-	l := &list{columns: []column{{title: ""}, {title: "TEAM", rest: true}, {title: "SHARE", right: true}, {title: "HAS NOW", right: true}, {title: "GPUS", right: true}, {title: "UNALLOCATED", right: true}, {title: "RUNNING", right: true}, {title: "WAITING", right: true}, {title: "FOR GPUS", right: true}}}
+	l := &list{columns: []column{{title: ""}, {title: "TEAM", rest: true}, {title: "SHARE", right: true}, {title: "USED OF IT", right: true}, {title: "HAS NOW", right: true}, {title: "GPUS", right: true}, {title: "UNALLOCATED", right: true, wide: 90}, {title: "RUNNING", right: true}, {title: "WAITING", right: true}, {title: "FOR GPUS", right: true}}}
 	for i := range teams {
 		t := &teams[i]
-		share, has := "", ""
+		share, used, has := "", "", ""
+		if t.Used != nil {
+			used = fmt.Sprintf("%.0f %%", *t.Used*100)
+		}
 		if t.Share > 0 {
 			share = fmt.Sprintf("%.0f %%", t.Share*100)
 		}
@@ -325,7 +328,7 @@ func (m *topModel) topTeams(teams []topTeam) *list {
 			has = fmt.Sprintf("%.0f %%", float64(t.GPUs)*100/float64(m.data.Status.GPUs))
 		}
 		number := func(n int) cell { return cell{pick(n == 0, "-", strconv.Itoa(n)), ""} }
-		l.add(cell{string(t.letter), ""}, cell{unprintable(t.Name), ""}, cell{share, ""}, cell{has, ""}, number(int(t.GPUs)), number(int(t.Unallocated)), number(t.Jobs), number(t.Waiting), number(int(t.WaitingGPUs)))
+		l.add(cell{string(t.letter), ""}, cell{unprintable(t.Name), ""}, cell{share, ""}, cell{used, ""}, cell{has, ""}, number(int(t.GPUs)), number(int(t.Unallocated)), number(t.Jobs), number(t.Waiting), number(int(t.WaitingGPUs)))
 	}
 	return l
 }
