@@ -93,14 +93,27 @@ type Order struct {
 	Cause fact.Cause
 	// Why is the reason in a sentence, for the run's owner.
 	Why string
+	// Done is the work of earlier runs that is safe, Restart what this run spends on restarting as
+	// far as is assumed, and Real what is known of how the job really ran. Only worlds that run
+	// nothing go by these.
+	Done, Restart time.Duration
+	Real          Real
+}
+
+// Real is what another scheduler really did with a job. Zero times are not known, or have not come.
+type Real struct {
+	Started, Ended time.Time
+	Outcome        workload.Outcome
+	Exit           int32
 }
 
 // Belief is a run that is alive as far as the journal tells.
 type Belief struct {
 	// Order is the start that led to it.
 	Order
-	// Up: the world had confirmed the start. Stopping: it was told to stop.
+	// Up: the world had confirmed the start, at Since. Stopping: it was told to stop.
 	Up, Stopping bool
+	Since        time.Time
 }
 
 // Report is what happened. It is a fact that still lacks the time of the journal and what
@@ -123,6 +136,12 @@ type Report struct {
 	When time.Time
 	// Own: a start failed by the job's own fault (no such program), so that it would fail again.
 	Own bool
+}
+
+// Watcher is a world that wants to know what another scheduler really does.
+type Watcher interface {
+	// Watch tells what is known of a job by now. It returns at once.
+	Watch(job int32, r Real)
 }
 
 // Logger is a world that keeps what its runs write.

@@ -143,6 +143,7 @@ var endCases = []Case{
 		}
 	}},
 	{"settled is forgotten", func(s *session) {
+		s.remembers()
 		s.begin()
 		o := s.job(Kind{Exits: true, Code: 5})
 		s.start(o)

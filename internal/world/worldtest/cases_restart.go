@@ -22,6 +22,7 @@ var restartCases = []Case{
 		s.dead(o.Run)
 	}},
 	{"restart, and the start is told again", func(s *session) {
+		s.remembers()
 		s.begin()
 		o := s.up(Kind{})
 		s.restart(nil, world.Belief{Order: o})
@@ -51,6 +52,7 @@ var restartCases = []Case{
 		}
 	}},
 	{"exit code is remembered until settled", func(s *session) {
+		s.remembers()
 		s.begin()
 		o := s.job(Kind{Exits: true, Code: 9})
 		s.start(o)
@@ -64,6 +66,7 @@ var restartCases = []Case{
 		}
 	}},
 	{"failed start is remembered until settled", func(s *session) {
+		s.remembers()
 		s.begin()
 		o := s.job(Kind{Fails: true})
 		s.start(o)
@@ -99,6 +102,7 @@ var restartCases = []Case{
 		s.stopped(o, fact.CauseCancelled)
 	}},
 	{"belief in a run that is gone", func(s *session) {
+		s.remembers()
 		s.begin()
 		o := s.job(Kind{})
 		s.restart(nil, world.Belief{Order: o, Up: true})
@@ -108,6 +112,7 @@ var restartCases = []Case{
 		}
 	}},
 	{"run that is not believed is stopped", func(s *session) {
+		s.remembers()
 		s.begin()
 		o := s.up(Kind{})
 		s.restart(nil)

@@ -27,6 +27,9 @@ type Harness struct {
 	// Hide makes a node go out of sight with what runs there, Show brings it back. Nil = the
 	// world sees all that it runs.
 	Hide, Show func(node int32)
+	// Believes: the world runs nothing, and takes what is believed to be up for what is so. It has no
+	// memory of its own that could know better.
+	Believes bool
 	// Processes counts what is alive of a run; nil = it cannot be counted.
 	Processes func(run world.Run) int
 	// Patience is how long a report may take, Quiet how long to listen for one that must not come.

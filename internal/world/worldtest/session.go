@@ -82,6 +82,14 @@ func (s *session) close() {
 	s.seen.shut(true)
 }
 
+// remembers skips a case about what a world knows besides what is believed.
+func (s *session) remembers() {
+	s.Helper()
+	if s.Believes {
+		s.Skip("this world goes by what is believed")
+	}
+}
+
 // await waits for a report of a run and returns it.
 func (s *session) await(r world.Run, kinds ...fact.Kind) world.Report {
 	s.Helper()
