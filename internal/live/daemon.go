@@ -43,6 +43,9 @@ type Config struct {
 	Shadow bool
 	// SegmentBytes is how much is written before a new segment begins; 0 = 64 MiB.
 	SegmentBytes int64
+	// ForeseeEvery is how often at most forecasts are made anew; 0 = each second, if they are
+	// that quick.
+	ForeseeEvery time.Duration
 	// Observers see what becomes true, once it is on disk.
 	Observers []Observer
 }

@@ -168,7 +168,8 @@ func (d *Daemon) learn(ctx context.Context) error {
 // Foresee keeps the forecast fresh until the context ends: a first future at once, then all.
 func (d *Daemon) Foresee(ctx context.Context) {
 	var last *View
-	for wait := time.Second; ; {
+	least := max(d.cfg.ForeseeEvery, time.Second)
+	for wait := least; ; {
 		select {
 		case <-ctx.Done():
 			return
@@ -179,7 +180,7 @@ func (d *Daemon) Foresee(ctx context.Context) {
 		began := d.cfg.Now()
 		v, err := d.View(ctx)
 		if err != nil || v == last {
-			wait = time.Second
+			wait = least
 			continue
 		}
 		last = v
@@ -188,7 +189,7 @@ func (d *Daemon) Foresee(ctx context.Context) {
 				d.log.Error("looking ahead failed", "err", err)
 			}
 		}
-		wait = max(time.Second, 4*d.cfg.Now().Sub(began)) // a fifth of the time at most
+		wait = max(least, 4*d.cfg.Now().Sub(began)) // a fifth of the time at most
 	}
 }
 

@@ -1,0 +1,61 @@
+package live
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/escala-sched/escala/internal/world"
+	"github.com/escala-sched/escala/internal/world/simworld"
+	"github.com/escala-sched/escala/workload"
+)
+
+// TestOdds holds the forecasts to what comes: in the second half of six hours of a lab whose people
+// say up to three times what it takes, 85 to 97 % of the jobs that had to wait start by their P90.
+func TestOdds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it looks ahead a thousand times")
+	}
+	const minutes = 6 * 60
+	runs := map[int32]time.Duration{}
+	behave := func(o *world.Order) simworld.Behaviour {
+		return simworld.Behaviour{Duration: runs[o.Job], Start: time.Second, Leave: 2 * time.Second}
+	}
+	bubble(t, behave, func(c *Config) { c.ForeseeEvery = time.Minute }, func(r *rig) {
+		ctx, stop := context.WithCancel(r.t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); r.d.Foresee(ctx) }()
+		rnd := rand.New(rand.NewPCG(3, 3))
+		var half, halfAll int64
+		people := []string{"ana", "bruno", "carla", "diego", "elena", "felix", "gabi", "hugo"}
+		for end := time.Now().Add(minutes * time.Minute); time.Now().Before(end); {
+			u := rnd.IntN(len(people))
+			gpus := []int32{1, 1, 1, 2, 4, 8}[rnd.IntN(6)]
+			run := 60 * math.Pow(40, rnd.Float64()) // one to forty minutes
+			said := run * math.Pow(3, rnd.Float64())
+			runs[r.d.book.next] = time.Duration(run * float64(time.Second))
+			r.submit(people[u], gpus, func(s *Submission) {
+				s.Job.Estimate = int64(said) * workload.Second
+				s.Job.Contract = workload.Contract{HasMinRuntime: true, MinRuntime: int64(rnd.IntN(4)) * 5 * workload.Minute, CheckpointOnStop: true}
+			})
+			mean := 2.8 * 645 / (16 * 1.1) // GPUs x seconds of a job, at 110 % load
+			r.wait(time.Duration(mean * -math.Log(1-rnd.Float64()) * float64(time.Second)))
+			if left := time.Until(end); left < minutes/2*time.Minute && halfAll == 0 {
+				half, halfAll = r.d.Accuracy()
+			}
+		}
+		stop()
+		<-done
+		synctest.Wait()
+		within, all := r.d.Accuracy()
+		within, all = within-half, all-halfAll
+		part := float64(within) / float64(all)
+		t.Logf("%d of %d that waited started by their P90: %.1f %%", within, all, 100*part)
+		if all < 40 || part < 0.85 || part > 0.97 {
+			t.Errorf("%d of %d started by their P90", within, all)
+		}
+	})
+}
