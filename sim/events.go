@@ -14,8 +14,9 @@ type event struct {
 type eventKind uint8
 
 const (
-	nodeDown  eventKind = iota
-	drawnDown           // by chance, not by plan
+	budgets eventKind = iota // the subject is the place among the events of [From]
+	nodeDown
+	drawnDown // by chance, not by plan
 	nodeUp
 	drawnUp
 	nodeDrain

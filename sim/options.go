@@ -19,6 +19,14 @@ type Options struct {
 	Budgets *budget.Tree
 	// Assume fills in what jobs do not declare about interruption.
 	Assume Assumptions
+	// From is a state that the run goes on from; nil = an empty cluster before the first job.
+	From *From
+	// Estimates, if set, are the run times that the engine is told of jobs, instead of what
+	// the policy's error model makes of them; 0 = as the job declares.
+	Estimates []workload.Span
+	// Follow, if set, is told of each job that was submitted or has ended, however, and
+	// returns the holds and releases of jobs that follow from it at once.
+	Follow func(job int32, ended bool) []fact.Fact
 	// Until cuts the run; 0 = go on until every job is done.
 	Until workload.Time
 	// Faults draws node failures.
@@ -111,8 +119,9 @@ type Refusal struct {
 type JobResult struct {
 	// FirstStart and Finish (of the last run), [workload.Unknown] where it did not come.
 	FirstStart, Finish workload.Time
-	// Queued is the time spent waiting in all, preempted stretches included.
-	Queued workload.Span
+	// Queued is the time spent waiting in all, preempted stretches included. Held is what
+	// it was kept out of the queue before its first start, which is no part of that.
+	Queued, Held workload.Span
 	// Ran is the service it got without lost work and without restart overhead.
 	Ran workload.Span
 	// Assigned is milli-GPU x ms from each start action to each release.

@@ -46,6 +46,12 @@ type run struct {
 	begun bool
 	// planAt is when the planner is asked next.
 	planAt workload.Time
+	// latency passes between a start action and the start.
+	latency workload.Span
+	// from is what a run that goes on from a state knows beside it, else nil.
+	from *resumed
+	// over are the jobs that have ended and whose end was not followed yet.
+	over []int32
 }
 
 // jobState is what the world knows of a job.
@@ -56,8 +62,11 @@ type jobState struct {
 	// queued of the last entry into the queue.
 	assigned, began, queued workload.Time
 	// signal is when it was told to stop, for cause.
-	signal         workload.Time
-	cause          fact.Cause
+	signal workload.Time
+	cause  fact.Cause
+	// holds has bit h set for each [fact.HoldBy] h. gone: it was withdrawn while it ran.
+	holds          uint8
+	gone           bool
 	milli          int64
 	attempt, tasks int32
 	speed          int32
@@ -79,15 +88,23 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	return r.res, err
 }
 
+// engine is the one that decides.
+func (o *Options) engine(fill engine.Defaults) (*engine.Engine, error) {
+	if o.From != nil {
+		return engine.Restore(o.Cluster, o.Policy, fill, o.From.State)
+	}
+	return engine.New(o.Cluster, o.Policy, fill)
+}
+
 func newRun(o *Options) (*run, error) {
 	fill := engine.Defaults{Checkpoint: o.Assume.Checkpoint, RestartCost: o.Assume.RestartCost, Grace: o.Assume.Grace, StartLatency: o.Assume.StartLatency}
-	eng, err := engine.New(o.Cluster, o.Policy, fill)
+	eng, err := o.engine(fill)
 	if err != nil {
 		return nil, err
 	}
 	n := len(o.Workload.Jobs)
 	eng.Expect(n)
-	r := &run{o: o, jobs: o.Workload.Jobs, actual: o.Workload.Actual, eng: eng, fill: fill, wake: workload.Never,
+	r := &run{o: o, jobs: o.Workload.Jobs, actual: o.Workload.Actual, eng: eng, fill: fill, wake: workload.Never, latency: o.Assume.StartLatency,
 		state: make([]jobState, n), res: &Result{Jobs: make([]JobResult, n), Estimates: make([]workload.Span, n)}}
 	r.misforecast()
 	if r.planAt = workload.Never; o.Planner != nil && o.Policy.Horizon != nil && n > 0 {
@@ -96,6 +113,9 @@ func newRun(o *Options) (*run, error) {
 	for i := range r.res.Jobs {
 		r.res.Jobs[i].FirstStart, r.res.Jobs[i].Finish = workload.Unknown, workload.Unknown
 		r.res.Jobs[i].State = Unstarted
+	}
+	if o.From != nil {
+		return r, r.resume()
 	}
 	if len(o.Cluster.Outages) > 0 || o.Faults.MTBF > 0 {
 		r.places = map[int32][]cluster.Grant{}
@@ -184,6 +204,7 @@ func (r *run) nextTime() workload.Time {
 	if r.next < len(r.jobs) {
 		t = min(t, r.jobs[r.next].Submit)
 	}
+	t = min(t, r.from.next())
 	switch {
 	case t == workload.Never:
 	case r.alive():
@@ -210,7 +231,7 @@ func (r *run) awaitsMoney() bool {
 // alive tells whether anything is still to come but chance and the clock: work
 // that runs, submissions, planned events, or nodes that chance took and will give back.
 func (r *run) alive() bool {
-	if r.next < len(r.jobs) || r.eng.Gauge().RunningJobs > 0 || r.nDrawn > 0 && r.eng.Gauge().WaitingJobs > 0 {
+	if r.next < len(r.jobs) || r.from.next() != workload.Never || r.eng.Gauge().RunningJobs > 0 || r.nDrawn > 0 && r.eng.Gauge().WaitingJobs > 0 {
 		return true
 	}
 	for i := range r.events {
@@ -252,6 +273,9 @@ func (r *run) instant() error {
 			continue // it was overtaken
 		}
 		happened = true
+		if err := r.follow(); err != nil {
+			return err
+		}
 		if r.o.Policy.PerEvent {
 			if err := r.decide(); err != nil {
 				return err
@@ -263,6 +287,21 @@ func (r *run) instant() error {
 			return err
 		}
 		r.next++
+		happened = true
+		if r.o.Policy.PerEvent {
+			if err := r.decide(); err != nil {
+				return err
+			}
+		}
+	}
+	for r.from.next() == r.now {
+		before := r.res.Facts
+		if err := r.recorded(); err != nil {
+			return err
+		}
+		if r.res.Facts == before {
+			continue
+		}
 		happened = true
 		if r.o.Policy.PerEvent {
 			if err := r.decide(); err != nil {
@@ -320,6 +359,9 @@ func (r *run) decide() error {
 				return err
 			}
 		}
+		if err := r.follow(); err != nil {
+			return err
+		}
 		if !r.again {
 			return nil
 		}
@@ -343,7 +385,7 @@ func (r *run) tell(f *fact.Fact) error {
 func (r *run) submit(n int32) error {
 	s := &r.state[n]
 	s.queued, s.waits = r.now, true
-	est := Estimate(r.o.Policy.Estimates, n, &r.jobs[n], &r.actual[n])
+	est := r.estimate(n)
 	r.res.Estimates[n] = est
 	if est == 0 {
 		if r.res.Estimates[n] = r.jobs[n].Estimate; r.res.Estimates[n] == 0 {
@@ -354,10 +396,28 @@ func (r *run) submit(n int32) error {
 		r.events.push(event{at: r.now + c, kind: cancel, subject: n})
 	}
 	r.fact = fact.Fact{Kind: fact.JobSubmitted, At: r.now, Job: n, Node: -1, Submitted: &r.jobs[n], Estimate: est}
-	if err := r.tell(&r.fact); err != nil || r.jobs[n].Service == nil {
+	if err := r.tell(&r.fact); err != nil {
 		return err
 	}
-	return r.serviceBegins(n)
+	if r.jobs[n].Service != nil {
+		return r.serviceBegins(n)
+	}
+	return r.followed(n, false)
+}
+
+func (r *run) estimate(n int32) workload.Span {
+	if r.o.Estimates != nil {
+		return r.o.Estimates[n]
+	}
+	return Estimate(r.o.Policy.Estimates, n, &r.jobs[n], &r.actual[n])
+}
+
+// end counts a job that has come to its end.
+func (r *run) end(n int32) {
+	r.ended++
+	if r.o.Follow != nil {
+		r.over = append(r.over, n)
+	}
 }
 
 // act carries out an action.
@@ -373,8 +433,8 @@ func (r *run) act(a *fact.Action) error {
 		if r.places != nil {
 			r.places[a.Job] = slices.Clone(a.Place)
 		}
-		if r.o.Assume.StartLatency > 0 {
-			r.events.push(event{at: r.now + r.o.Assume.StartLatency, kind: confirm, subject: a.Job, attempt: a.Attempt})
+		if r.latency > 0 {
+			r.events.push(event{at: r.now + r.latency, kind: confirm, subject: a.Job, attempt: a.Attempt})
 			return nil
 		}
 		return r.confirm(a.Job)
@@ -403,7 +463,7 @@ func (r *run) act(a *fact.Action) error {
 		} else {
 			r.res.Refusals = append(r.res.Refusals, Refusal{a.Job, a.Reason})
 		}
-		r.ended++
+		r.end(a.Job)
 	}
 	return nil
 }
@@ -443,7 +503,7 @@ func (r *run) serve(x event) error {
 			s.parked = false
 			res := &r.res.Jobs[n]
 			res.State, res.Outcome, res.Finish = Ended, r.actual[n].Outcome, r.now
-			r.ended++
+			r.end(n)
 			r.fact = fact.Fact{Kind: fact.JobCancelled, At: r.now, Job: n, Node: -1}
 			return r.tell(&r.fact)
 		}
@@ -455,13 +515,11 @@ func (r *run) serve(x event) error {
 		return r.retire(n)
 	case cancel:
 		if s := &r.state[n]; s.waits && s.attempt == 0 && r.res.Jobs[n].State == Unstarted {
-			s.waits = false
-			r.res.Jobs[n].State, r.res.Jobs[n].Outcome = Withdrawn, workload.OutcomeCancelled
-			r.res.Jobs[n].Queued = r.now - s.queued
-			r.ended++
-			r.fact = fact.Fact{Kind: fact.JobCancelled, At: r.now, Job: n, Node: -1}
-			return r.tell(&r.fact)
+			return r.withdraw(n)
 		}
+	case budgets:
+		f := &r.o.From.Events[n]
+		return r.tell(&fact.Fact{Kind: f.Kind, At: r.now, Job: -1, Node: -1, Budgets: f.Budgets, Epoch: f.Epoch})
 	default:
 		return r.nodeChange(x)
 	}
@@ -530,7 +588,7 @@ func (r *run) close() {
 				res.Queued += r.now - s.queued
 			}
 		} else if s.waits && (res.State == Unstarted || res.State == Requeued) {
-			res.Queued += r.now - s.queued
+			r.waited(int32(n))
 		}
 	}
 	r.res.End = max(r.res.End, r.now)
@@ -546,7 +604,7 @@ func (r *run) close() {
 			r.res.Notes = append(r.res.Notes, fmt.Sprintf("%d of %d jobs are protected for less time than a restart and a checkpoint take: stopped at the end of it they have got no further", hopeless, len(r.jobs)))
 		}
 	}
-	if m := r.o.Policy.Estimates.Model; m == policy.EstimateGiven || m == policy.EstimateLimit {
+	if m := r.o.Policy.Estimates.Model; r.o.Estimates == nil && m == policy.EstimateGiven || m == policy.EstimateLimit {
 		none := 0
 		for i := range r.jobs {
 			if r.jobs[i].Estimate == 0 && r.jobs[i].Limit == 0 {

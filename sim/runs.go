@@ -33,19 +33,25 @@ func (r *run) confirm(n int32) error {
 	res.Queued += r.now - s.queued
 	res.State = Running
 	s.waits = false
-	wall := r.restart(n) + s.wall(j, r.actual[n].Duration-s.kept)
-	if j.Limit > 0 {
-		wall = min(wall, j.Limit)
-	}
-	if j.Service != nil { // it runs until it is taken down
-		wall = max(0, r.serviceEnd(n)-r.now)
-	}
-	r.events.push(event{at: r.now + wall, kind: finish, subject: n, attempt: s.attempt})
+	r.events.push(event{at: r.endOf(n), kind: finish, subject: n, attempt: s.attempt})
 	if a := &r.actual[n]; a.IdleAfter > s.kept {
 		r.events.push(event{at: r.now + r.restart(n) + s.wall(j, a.IdleAfter-s.kept), kind: idle, subject: n, attempt: s.attempt})
 	}
 	r.fact = fact.Fact{Kind: fact.JobStarted, At: r.now, Job: n, Attempt: s.attempt, Node: -1}
 	return r.tell(&r.fact)
+}
+
+// endOf is when the present run of a job will end by itself, if nothing stops it.
+func (r *run) endOf(n int32) workload.Time {
+	s, j := &r.state[n], &r.jobs[n]
+	if j.Service != nil { // it runs until it is taken down
+		return max(s.began, r.serviceEnd(n))
+	}
+	wall := r.restart(n) + s.wall(j, r.actual[n].Duration-s.kept)
+	if j.Limit > 0 {
+		wall = min(wall, j.Limit)
+	}
+	return s.began + wall
 }
 
 // restart is what the present run spends before it works: nothing if it is the
@@ -113,7 +119,7 @@ func (r *run) finish(n int32) error {
 	if j.Limit > 0 && elapsed == j.Limit && s.kept+done < r.actual[n].Duration {
 		res.Outcome = workload.OutcomeTimeout
 	}
-	r.ended++
+	r.end(n)
 	r.vain = 0
 	r.fact = fact.Fact{Kind: fact.JobFinished, At: r.now, Job: n, Attempt: s.attempt, Node: -1, Outcome: res.Outcome, Kept: min(s.kept+done, max(r.actual[n].Duration, s.kept)), Restart: restart}
 	return r.tell(&r.fact)
@@ -133,7 +139,7 @@ func (r *run) stop(n int32, cause fact.Cause) error {
 		done = s.work(j, elapsed-restart-writing)
 	}
 	before := s.kept
-	s.kept = min(engine.Kept(c, s.kept, s.kept+done), r.actual[n].Duration)
+	s.kept = min(max(engine.Kept(c, s.kept, s.kept+done), r.from.safe(n)), r.actual[n].Duration)
 	if r.vain++; s.kept > before {
 		r.vain = 0
 	}
@@ -150,18 +156,21 @@ func (r *run) stop(n int32, cause fact.Cause) error {
 	if res.Starts == 0 {
 		res.State = Unstarted // it was stopped before it came up
 	}
-	if cause == fact.CauseNodeFailure {
+	switch {
+	case cause == fact.CauseNodeFailure:
 		res.NodeFailures++
-	} else {
+	case !s.gone:
 		res.Preemptions++
 	}
-	if cause == fact.CauseParked {
+	if s.gone {
+		r.takenBack(n)
+	} else if cause == fact.CauseParked {
 		if s.parked = true; s.idleUntil == workload.Never {
 			r.events.push(event{at: r.now + s.wall(j, r.actual[n].Duration-s.kept), kind: closed, subject: n, attempt: s.attempt})
 		}
 	} else if j.Contract.NotResumable && s.up && cause != fact.CauseNodeFailure {
 		res.Finish, res.State, res.Outcome = r.now, Ended, workload.OutcomePreempted
-		r.ended++
+		r.end(n)
 	} else if s.waits = true; s.up { // a start that did not come true is part of the wait
 		s.queued = r.now
 	}

@@ -92,6 +92,10 @@ func (r *run) serviceEnd(n int32) workload.Time { return r.jobs[n].Submit + r.ac
 
 // demand tells what an application needs from now on.
 func (r *run) demand(n int32) error {
+	if gpus, ok := r.from.demand(n, r.now); ok {
+		r.fact = fact.Fact{Kind: fact.DemandChanged, At: r.now, Job: n, Node: -1, Demand: gpus}
+		return r.tell(&r.fact)
+	}
 	c := r.needs(n)
 	if t := c.Next(r.now); t < r.serviceEnd(n) {
 		r.events.push(event{at: t, kind: demand, subject: n})
@@ -106,10 +110,10 @@ func (r *run) retire(n int32) error {
 	if s.on || !s.waits || res.State != Unstarted && res.State != Requeued {
 		return nil
 	}
+	r.waited(n)
 	s.waits = false
 	res.State, res.Outcome, res.Finish = Ended, r.actual[n].Outcome, r.now
-	res.Queued += r.now - s.queued
-	r.ended++
+	r.end(n)
 	r.fact = fact.Fact{Kind: fact.JobCancelled, At: r.now, Job: n, Node: -1}
 	return r.tell(&r.fact)
 }
