@@ -94,6 +94,9 @@ func TestSegments(t *testing.T) {
 					}
 				}
 			}
+			for i, from := range at[:len(at)-1] {
+				foldsTo(t, data[from:at[i+1]], data[at[i+1]:])
+			}
 			a, _, err := ToWorkload(reader(t, data))
 			if err != nil {
 				t.Fatal(err)
@@ -112,6 +115,24 @@ func TestSegments(t *testing.T) {
 				t.Error("as a trace it is another workload")
 			}
 		})
+	}
+}
+
+// foldsTo holds that a segment, not decided again but folded, comes to the state of the next,
+// but for when to decide.
+func foldsTo(t *testing.T, segment, next []byte) {
+	t.Helper()
+	x, err := Replay(reader(t, segment), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := reader(t, next).Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Engine.Decided(e.State.Now())
+	if x.Engine.Snapshot().Settled().Hash() != e.State.Settled().Hash() {
+		t.Errorf("folded to %d ms, a segment comes to another state than was written down at %d ms", x.Now, e.State.Now())
 	}
 }
 
