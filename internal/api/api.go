@@ -71,7 +71,7 @@ type Run struct {
 	Env     map[string]string `json:"env,omitempty" maxProperties:"10000"`
 	Signal  string            `json:"signal,omitempty" maxLength:"16" doc:"signal that asks it to stop; SIGTERM if empty"`
 	// ResumeExit is a pointer so that 0 can be told from nothing.
-	ResumeExit *int `json:"resume_exit,omitempty" minimum:"0" maximum:"255" doc:"exit code that says: queue me again; 75 if empty"`
+	ResumeExit *int `json:"resume_exit,omitempty" minimum:"1" maximum:"255" doc:"exit code that says: queue me again; 75 if empty"`
 }
 
 // Submitted is the answer to a submission.
