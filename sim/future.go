@@ -33,13 +33,28 @@ type Future struct {
 	Grid workload.Span
 	// Until is when to stop looking.
 	Until workload.Time
-	// Started is told the first start of each job in this future; it returns false to end it.
+	// Started is told the first start of each job in this future, whatever it had before; it returns
+	// false to end it.
 	Started func(job int32, at workload.Time) bool
 
 	events heap
 	wake   workload.Time
 	next   int
 	over   bool
+	again  bool
+	begun  map[int32]bool
+}
+
+// first tells whether a job starts for the first time in this future.
+func (f *Future) first(job int32) bool {
+	if f.begun[job] {
+		return false
+	}
+	if f.begun == nil {
+		f.begun = map[int32]bool{}
+	}
+	f.begun[job] = true
+	return true
 }
 
 // Alive is a run of the state that a future begins with.
@@ -134,14 +149,14 @@ func (f *Future) instant(now workload.Time, runs map[int32]*Alive) error {
 	}
 	for range 1000 {
 		d := f.Engine.Decide(now)
-		f.wake = d.Wake
+		f.wake, f.again = d.Wake, d.Again
 		if f.Grid > 1 && d.Wake != workload.Never {
 			f.wake = max(d.Wake, now+f.Grid)
 		}
 		if err := f.act(now, d.Actions, runs); err != nil {
 			return err
 		}
-		if !d.Again || f.over {
+		if !f.again || f.over {
 			break
 		}
 	}
@@ -159,7 +174,7 @@ func (f *Future) act(now workload.Time, actions []fact.Action, runs map[int32]*A
 		case fact.Start:
 			r := &Alive{Job: a.Job, Attempt: a.Attempt}
 			runs[a.Job] = r
-			if f.Started != nil && a.Attempt == 1 && !f.Started(a.Job, now) {
+			if f.Started != nil && f.first(a.Job) && !f.Started(a.Job, now) {
 				f.over = true
 				return nil
 			}
@@ -178,9 +193,13 @@ func (f *Future) act(now workload.Time, actions []fact.Action, runs map[int32]*A
 			if f.Shares {
 				r.Deadline = a.Until
 			}
-			f.push(max(r.Deadline, now), stopped, a.Job, a.Attempt)
-			if r.Deadline <= now {
-				f.wake = now
+			if r.Deadline > now {
+				f.push(r.Deadline, stopped, a.Job, a.Attempt)
+				continue
+			}
+			f.again = true
+			if err := f.serve(now, &event{kind: stopped}, r, runs); err != nil {
+				return err
 			}
 		}
 	}

@@ -37,7 +37,7 @@ func TestAFutureThatKnowsAllIsTheTruth(t *testing.T) {
 				var f *sim.Future
 				starts := map[int32]workload.Time{}
 				n := 0
-				first := firstStarts{}
+				all := &allStarts{}
 				_, done := x.probed(t, p, func(now workload.Time, e *engine.Engine) {
 					if n++; n != at {
 						return
@@ -64,7 +64,7 @@ func TestAFutureThatKnowsAllIsTheTruth(t *testing.T) {
 							f.Arrivals = append(f.Arrivals, sim.Arrival{Job: &x.work.Jobs[i], Estimate: sim.Estimate(p.Estimates, int32(i), &x.work.Jobs[i], &x.work.Actual[i])})
 						}
 					}
-				}, first)
+				}, all)
 				if f == nil || !done {
 					return
 				}
@@ -72,9 +72,9 @@ func TestAFutureThatKnowsAllIsTheTruth(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := map[int32]workload.Time{}
-				for n, s := range first {
-					if s > f.Now {
-						want[n] = s
+				for _, a := range *all {
+					if _, ok := want[a.Job]; !ok && a.At > f.Now {
+						want[a.Job] = a.At
 					}
 				}
 				if !maps.Equal(starts, want) {
@@ -85,13 +85,13 @@ func TestAFutureThatKnowsAllIsTheTruth(t *testing.T) {
 	}
 }
 
-// firstStarts are the first start actions of jobs.
-type firstStarts map[int32]workload.Time
+// allStarts are the start actions of a run.
+type allStarts []fact.Action
 
-func (s firstStarts) Fact(*fact.Fact)    {}
-func (s firstStarts) Instant(*sim.Gauge) {}
-func (s firstStarts) Action(a *fact.Action) {
-	if a.Do == fact.Start && a.Attempt == 1 {
-		s[a.Job] = a.At
+func (s *allStarts) Fact(*fact.Fact)    {}
+func (s *allStarts) Instant(*sim.Gauge) {}
+func (s *allStarts) Action(a *fact.Action) {
+	if a.Do == fact.Start {
+		*s = append(*s, *a)
 	}
 }
