@@ -15,9 +15,10 @@ import (
 func runCommand(s *State) *cobra.Command {
 	f := &submitFlags{job: newJobFlags()}
 	c := &cobra.Command{
-		Use:     "run [options] -- COMMAND [ARG...] | run [options] SCRIPT",
-		GroupID: groupLive,
-		Short:   "Queue a job, follow its output, and end with its exit code",
+		Use:                   "run [options] -- COMMAND [ARG...] | run [options] SCRIPT",
+		GroupID:               groupLive,
+		DisableFlagsInUseLine: true,
+		Short:                 "Queue a job, follow its output, and end with its exit code",
 		Long: `Does what submit does and stays: the output of the job goes to standard output, what
 becomes of it to standard error. A job that is stopped for others and resumed is followed
 on. Ctrl-C cancels the job; a second one leaves at once.`,

@@ -23,9 +23,10 @@ type submitFlags struct {
 func submitCommand(s *State) *cobra.Command {
 	f := &submitFlags{job: newJobFlags()}
 	c := &cobra.Command{
-		Use:     "submit [options] -- COMMAND [ARG...] | submit [options] SCRIPT",
-		GroupID: groupLive,
-		Short:   "Queue a job",
+		Use:                   "submit [options] -- COMMAND [ARG...] | submit [options] SCRIPT",
+		GroupID:               groupLive,
+		DisableFlagsInUseLine: true,
+		Short:                 "Queue a job",
 		Long: `Queues a command, or a script whose first line begins with #!. Lines of its head such as
 "#ESCALA --gpus 2 --time 4h" hold options; those of the command line go before them.
 It runs in the present directory with the present environment, once its turn has come.`,

@@ -36,24 +36,24 @@ func newJobFlags() *jobFlags {
 	f := &jobFlags{set: pflag.NewFlagSet("job", pflag.ContinueOnError)}
 	fl := f.set
 	fl.SortFlags = false
-	fl.StringVarP(&f.name, "name", "n", "", "what people call it (default: its command)")
-	fl.Int32VarP(&f.gpus, "gpus", "g", 1, "GPUs in all, or of each task")
+	fl.StringVarP(&f.name, "name", "n", "", "`name` that people call it by (default: its command)")
+	fl.Int32VarP(&f.gpus, "gpus", "g", 1, "`number` of GPUs in all, or of each task")
 	fl.StringVar(&f.part, "gpu-part", "", "`part` of one GPU instead of whole ones: 0.5 or 50%")
 	fl.StringSliceVar(&f.types, "gpu-type", nil, "GPU `types` allowed, joined by commas (default: any)")
 	fl.StringVar(&f.cpus, "cpus", "", "processor `cores`, such as 4 or 0.5")
 	fl.StringVar(&f.memory, "memory", "", "main memory, a `size` such as 16G")
-	fl.Int32Var(&f.tasks, "tasks", 0, "size of the gang: tasks that run at once, each with its --gpus")
-	fl.Int32Var(&f.tasksMin, "tasks-min", 0, "an elastic job also runs with so few tasks")
-	fl.Int32Var(&f.tasksMax, "tasks-max", 0, "an elastic job also runs with so many tasks")
+	fl.Int32Var(&f.tasks, "tasks", 0, "size of the gang: `number` of tasks that run at once, each with its --gpus")
+	fl.Int32Var(&f.tasksMin, "tasks-min", 0, "least `number` of tasks that an elastic job runs with")
+	fl.Int32Var(&f.tasksMax, "tasks-max", 0, "largest `number` of tasks that an elastic job runs with")
 	fl.StringVar(&f.within, "within", "", "`level` of the topology (rack, ...) in one place of which all tasks must lie")
 	fl.StringSliceVar(&f.nodes, "nodes", nil, "`nodes` allowed, joined by commas (default: any)")
 	fl.BoolVar(&f.span, "span", false, "the GPUs may be cut over nodes in any way")
 
-	fl.StringVar(&f.team, "team", "", "account of the budgets that is charged (default: the user's)")
-	fl.StringVar(&f.user, "user", "", "whom it is for; operators alone may name somebody else")
+	fl.StringVar(&f.team, "team", "", "`account` of the budgets that is charged (default: the user's)")
+	fl.StringVar(&f.user, "user", "", "`user` whom it is for; operators alone may name somebody else")
 	fl.StringVar(&f.partition, "partition", "", "`partition` of the cluster")
 	fl.StringVar(&f.kind, "kind", "", "kind of `work`: "+strings.Join(kinds, ", "))
-	fl.Int64Var(&f.priority, "priority", 0, "larger goes first among the jobs of one account")
+	fl.Int64Var(&f.priority, "priority", 0, "`number`: larger goes first among the jobs of one account")
 	fl.Var(span{&f.minRuntime}, "min-runtime", "how long each start is safe from being stopped (default: the policy's)")
 	fl.BoolVar(&f.unallocated, "unallocated", false, "it takes what is left over: charged to nobody, stopped at any time (= --min-runtime 0)")
 	fl.Var(span{&f.estimate}, "estimate", "how long it is expected to run; nothing happens when it takes longer")
@@ -68,7 +68,7 @@ func newJobFlags() *jobFlags {
 	fl.StringVar(&f.begin, "begin", "", "`time` before which it does not start: 14:35, +2h, 2026-12-01T08:00")
 	fl.BoolVar(&f.hold, "hold", false, "it waits until escala release")
 	fl.StringVar(&f.array, "array", "", "an array of jobs, by `indices`: 0-99, 0-99:5, 1,3,7, with %10 at most 10 at once")
-	fl.IntVar(&f.retries, "retries", 0, "how often it is tried again when it fails")
+	fl.IntVar(&f.retries, "retries", 0, "`times` that it is tried again when it fails")
 	fl.StringArrayVar(&f.labels, "label", nil, "`key=value` of the owner's own, may be given several times")
 
 	fl.StringVar(&f.dir, "dir", "", "working `directory` (default: the present one)")
@@ -77,6 +77,7 @@ func newJobFlags() *jobFlags {
 	fl.StringVar(&f.signal, "signal", "", "`signal` that asks it to stop (default TERM)")
 	fl.IntVar(&f.resumeExit, "resume-exit", 75, "exit `code` that says: queue me again")
 	f.checkpoint = -1
+	fl.Lookup("checkpoint").DefValue = "" // what is not said is the scheduler's to say
 	return f
 }
 
