@@ -1,5 +1,5 @@
 # Thin: each target is one command that can be run by hand.
-.PHONY: build test quick lint bench fuzz demo clean highs
+.PHONY: build test quick lint bench fuzz soak demo clean highs
 
 # With the exact solver where its file can be had; without it all but that works.
 build:
@@ -22,6 +22,10 @@ bench:
 # Each fuzz target for a minute.
 fuzz:
 	./scripts/fuzz.sh 60s
+
+# What the daemon survives, for long: hundreds of kills, power cuts, days of a busy lab. About an hour.
+soak:
+	./scripts/soak.sh
 
 # The exact solver's file, for builds with -tags highs.
 highs:

@@ -23,7 +23,8 @@ type Book struct {
 	next  int32
 	alive []int32 // by number; those that ended are taken out now and then
 	gone  int
-	ended []int32 // the last ones, oldest first
+	ended []int32 // the last ones, oldest first; as many as keep
+	keep  int
 	nodes []Node
 	users map[string]*Usage
 	keys  map[string]keyed
@@ -77,7 +78,7 @@ type Usage struct{ Alive, Running int }
 
 // NewBook returns an empty book of a cluster.
 func NewBook(spec *cluster.Spec) *Book {
-	b := &Book{jobs: map[int32]*Job{}, byID: map[string]int32{}, users: map[string]*Usage{}, keys: map[string]keyed{}, spec: spec}
+	b := &Book{jobs: map[int32]*Job{}, byID: map[string]int32{}, users: map[string]*Usage{}, keys: map[string]keyed{}, keep: keepEnded, spec: spec}
 	b.nodes = make([]Node, max(len(spec.Nodes), 1))
 	for i := range b.nodes {
 		b.nodes[i].Since = workload.Unknown
@@ -246,7 +247,7 @@ func (b *Book) retire(j *Job, at workload.Time) {
 // remember keeps an ended job, and forgets the oldest of too many.
 func (b *Book) remember(j *Job) {
 	b.ended = append(b.ended, j.Number)
-	for len(b.ended) > keepEnded {
+	for len(b.ended) > b.keep {
 		if old := b.jobs[b.ended[0]]; old != nil {
 			b.counts[old.Phase]--
 			delete(b.byID, old.Spec.ID)

@@ -132,7 +132,7 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 	if cfg.SegmentBytes == 0 {
 		cfg.SegmentBytes = 64 << 20
 	}
-	d := &Daemon{cfg: cfg, log: cfg.Log, events: NewEvents(), done: make(chan struct{})}
+	d := &Daemon{cfg: cfg, log: cfg.Log, done: make(chan struct{})}
 	d.inbox.init()
 	d.tx.d = d
 	d.tidier.bell = make(chan struct{}, 1)
@@ -140,6 +140,7 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 	if d.epoch, err = cfg.Store.Claim(ctx, cfg.Holder); err != nil {
 		return nil, fmt.Errorf("claiming the journal: %w", err)
 	}
+	d.events = NewEvents(d.epoch)
 	if err := d.fold(ctx); err != nil {
 		return nil, err
 	}

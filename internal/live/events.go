@@ -9,7 +9,8 @@ import (
 
 // Event tells that something changed; what it is now is to be asked for.
 type Event struct {
-	// ID grows with each event of this process.
+	// ID grows with each event, and from one start of the daemon to the next: one from before a
+	// restart is never mistaken for one of now.
 	ID int64 `json:"-"`
 	// Type is job, node, budgets or policy.
 	Type string `json:"type"`
@@ -43,19 +44,26 @@ type Events struct {
 // Listener is one that listens.
 type Listener struct {
 	// C has the events, and is closed when the listener was too slow.
-	C      chan Event
+	C chan Event
+	// Begin is the ID of the last event before it listened.
+	Begin  int64
 	events *Events
 }
 
-// NewEvents returns a hub that nobody listens to.
-func NewEvents() *Events { return &Events{subs: map[*Listener]struct{}{}} }
+// eventsOf is how many events one writer of the journal may tell: its epoch is above these bits.
+const eventsOf = 1 << 40
+
+// NewEvents returns a hub that nobody listens to, of the writer with that epoch.
+func NewEvents(epoch int64) *Events {
+	return &Events{subs: map[*Listener]struct{}{}, last: epoch * eventsOf}
+}
 
 // Listen begins behind the event with that ID, 0 = with what comes now. missed tells that
-// events in between are forgotten.
+// events in between are forgotten, or were before a restart.
 func (e *Events) Listen(after int64) (l *Listener, catchUp []Event, missed bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	l = &Listener{C: make(chan Event, patience), events: e}
+	l = &Listener{C: make(chan Event, patience), Begin: e.last, events: e}
 	e.subs[l] = struct{}{}
 	if after <= 0 || after == e.last {
 		return l, nil, false

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"os"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
@@ -44,7 +45,7 @@ func bubble(t *testing.T, behave func(o *world.Order) simworld.Behaviour, edit f
 
 func bubbleOn(t *testing.T, opts simworld.Options, edit func(*Config), test func(r *rig)) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(memory(t), "journal.db")
 	synctest.Test(t, func(t *testing.T) {
 		st, err := store.Open(t.Context(), path)
 		if err != nil {
@@ -182,4 +183,16 @@ func tail(b []byte, n int) []byte { return b[max(0, len(b)-n):] }
 // lasts is a behaviour of runs that end well after a time.
 func lasts(d time.Duration) func(*world.Order) simworld.Behaviour {
 	return func(*world.Order) simworld.Behaviour { return simworld.Behaviour{Duration: d} }
+}
+
+// memory is a folder whose file system is in memory where there is one: thousands of commits
+// need not wait for a disk on which nothing depends here.
+func memory(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "escala-live")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }

@@ -19,8 +19,10 @@ type saved struct {
 	PolicyBy  string        `json:"policy_by,omitempty"`
 	BudgetsBy string        `json:"budgets_by,omitempty"`
 	Failed    []savedFailed `json:"failed,omitempty"`
-	// Hours are the rows of the hour that is not over.
-	Hours []store.HourRow `json:"hours,omitempty"`
+	// Hours are the rows of the hour that is not over, as of HoursAt, which may be after the
+	// snapshot's last line.
+	Hours   []store.HourRow `json:"hours,omitempty"`
+	HoursAt workload.Time   `json:"hours_at,omitempty"`
 }
 
 type savedFailed struct {
@@ -38,7 +40,7 @@ type savedJob struct {
 // save returns what a snapshot keeps of the book. The caller is the loop.
 func (d *Daemon) save() saved {
 	b := d.book
-	s := saved{Next: b.next, Nodes: b.nodes, PolicyBy: d.policyBy, BudgetsBy: b.budgetsBy, Hours: d.hours.present(d.clock.last), Jobs: make([]savedJob, 0, len(b.alive)-b.gone)}
+	s := saved{Next: b.next, Nodes: b.nodes, PolicyBy: d.policyBy, BudgetsBy: b.budgetsBy, Hours: d.hours.present(d.clock.last), HoursAt: d.clock.last, Jobs: make([]savedJob, 0, len(b.alive)-b.gone)}
 	for _, n := range b.alive {
 		if j := b.jobs[n]; j != nil && j.Phase.Alive() {
 			s.Jobs = append(s.Jobs, savedJob{Job: *j})
