@@ -38,6 +38,9 @@ const remembersEnded = 200
 // included, and restarts. What the daemon has in memory, on disk beside the journal and open is
 // bounded by what is alive, and in the end the ledger by hour is what ran.
 func TestNothingGrows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("two hours of a lab, with the race detector for half a minute")
+	}
 	hours := 2
 	if soaking() {
 		hours = 96 // keys hold for a day, so that it is at rest from the second on

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -66,7 +68,8 @@ func TestTheSpoolIsTidied(t *testing.T) {
 // failing is a spool that cannot be written for a while.
 type failing struct {
 	Spool
-	fails   bool
+	fails   atomic.Bool
+	mu      sync.Mutex
 	deleted []int32
 	swept   int
 }
@@ -74,32 +77,41 @@ type failing struct {
 func (f *failing) Put(context.Context, []spool.Entry) error { return nil }
 
 func (f *failing) Delete(_ context.Context, jobs ...int32) error {
-	if f.fails {
+	if f.fails.Load() {
 		return errors.New("no room")
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.deleted = append(f.deleted, jobs...)
 	return nil
 }
 
 func (f *failing) Sweep(context.Context, func(int32) bool) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.swept++
 	return 0, nil
 }
 
 func TestTheSpoolIsTidiedOnceItCanBe(t *testing.T) {
-	f := &failing{fails: true}
+	f := &failing{}
+	f.fails.Store(true)
 	bubble(t, lasts(time.Second), func(c *Config) { c.Spool = f }, func(r *rig) {
 		for range 5 {
 			r.submit("ana", 1, func(s *Submission) { s.Payload = []byte("x") })
 		}
 		r.wait(time.Minute)
-		f.fails = false
+		f.fails.Store(false)
 		r.wait(3 * time.Minute)
+		f.mu.Lock()
+		defer f.mu.Unlock()
 		if len(f.deleted) != 5 {
 			t.Errorf("deleted %v, want 5 jobs", f.deleted)
 		}
+		f.mu.Unlock()
 		r.d.tidier.add(make([]int32, tidyMost+1)...) // too many to remember
 		r.wait(time.Minute)
+		f.mu.Lock()
 		if f.swept != 1 {
 			t.Errorf("swept %d times, want once", f.swept)
 		}
