@@ -78,11 +78,12 @@ type Usage struct{ Alive, Running int }
 
 // NewBook returns an empty book of a cluster.
 func NewBook(spec *cluster.Spec) *Book {
-	b := &Book{jobs: map[int32]*Job{}, byID: map[string]int32{}, users: map[string]*Usage{}, keys: map[string]keyed{}, keep: keepEnded, spec: spec}
+	b := &Book{jobs: map[int32]*Job{}, byID: map[string]int32{}, users: map[string]*Usage{}, keys: map[string]keyed{}, spec: spec}
 	b.nodes = make([]Node, max(len(spec.Nodes), 1))
 	for i := range b.nodes {
 		b.nodes[i].Since = workload.Unknown
 	}
+	b.keep = keepEnded
 	return b
 }
 

@@ -13,16 +13,17 @@ import (
 // saved is what a segment's snapshot keeps of the book: all but what the engine's own
 // snapshot has.
 type saved struct {
+	// HoursAt is the time of Hours, which may be after the snapshot's last line.
+	HoursAt workload.Time `json:"hours_at,omitempty"`
+
 	Next      int32         `json:"next"`
 	Jobs      []savedJob    `json:"jobs"`
 	Nodes     []Node        `json:"nodes"`
 	PolicyBy  string        `json:"policy_by,omitempty"`
 	BudgetsBy string        `json:"budgets_by,omitempty"`
 	Failed    []savedFailed `json:"failed,omitempty"`
-	// Hours are the rows of the hour that is not over, as of HoursAt, which may be after the
-	// snapshot's last line.
-	Hours   []store.HourRow `json:"hours,omitempty"`
-	HoursAt workload.Time   `json:"hours_at,omitempty"`
+	// Hours are the rows of the hour that is not over.
+	Hours []store.HourRow `json:"hours,omitempty"`
 }
 
 type savedFailed struct {
@@ -40,7 +41,7 @@ type savedJob struct {
 // save returns what a snapshot keeps of the book. The caller is the loop.
 func (d *Daemon) save() saved {
 	b := d.book
-	s := saved{Next: b.next, Nodes: b.nodes, PolicyBy: d.policyBy, BudgetsBy: b.budgetsBy, Hours: d.hours.present(d.clock.last), HoursAt: d.clock.last, Jobs: make([]savedJob, 0, len(b.alive)-b.gone)}
+	s := saved{Next: b.next, Nodes: b.nodes, PolicyBy: d.policyBy, BudgetsBy: b.budgetsBy, Hours: d.hours.present(d.clock.last), Jobs: make([]savedJob, 0, len(b.alive)-b.gone)}
 	for _, n := range b.alive {
 		if j := b.jobs[n]; j != nil && j.Phase.Alive() {
 			s.Jobs = append(s.Jobs, savedJob{Job: *j})
@@ -52,6 +53,7 @@ func (d *Daemon) save() saved {
 			s.Failed = append(s.Failed, savedFailed{n, f.at, f.user})
 		}
 	}
+	s.HoursAt = d.clock.last
 	return s
 }
 
