@@ -285,3 +285,17 @@ func BenchmarkFacts(b *testing.B) {
 		at, n = at+3, n+1
 	}
 }
+
+func BenchmarkScrape(b *testing.B) {
+	p := newPlay(b, Config{}, cluster.Uniform("1x8", 1, 8))
+	for i := range int32(10_000) { // a hundred teams with a hundred jobs each
+		team := strconv.Itoa(int(i % 100))
+		p.at(int64(i), 0, fact.Fact{Kind: fact.JobSubmitted, Job: i, Submitted: &workload.Job{ID: strconv.Itoa(int(i)), Team: team, Need: workload.Need{GPUs: 1 + i%80}}})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := p.m.registry.Gather(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -52,13 +52,11 @@ type Metrics struct {
 	requests             *prometheus.CounterVec
 	answers              *prometheus.HistogramVec
 
-	mu   sync.Mutex
-	d    *live.Daemon
-	c    *metrics.Collector
-	jobs *jobs
-	// accounts have a label of their own.
-	accounts map[string]bool
-	gauge    sim.Gauge
+	mu    sync.Mutex
+	d     *live.Daemon
+	c     *metrics.Collector
+	jobs  *jobs
+	gauge sim.Gauge
 	// at is up to when all is counted, on the journal's clock; seen is when that was.
 	at   workload.Time
 	seen time.Time
@@ -67,6 +65,10 @@ type Metrics struct {
 	decided          time.Time
 	probe            probe
 	size             size
+
+	// accounts have a label of their own.
+	naming   sync.Mutex
+	accounts map[string]bool
 }
 
 var (

@@ -5,10 +5,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/internal/live"
 	"github.com/escala-sched/escala/internal/world"
 	"github.com/escala-sched/escala/internal/world/local"
 	"github.com/escala-sched/escala/metrics"
+	"github.com/escala-sched/escala/sim"
 	"github.com/escala-sched/escala/workload"
 )
 
@@ -27,46 +29,78 @@ func (s scrape) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements [prometheus.Collector].
 func (s scrape) Collect(ch chan<- prometheus.Metric) {
 	m := s.m
-	m.mu.Lock()
-	begun := m.c != nil
-	var list []prometheus.Metric
-	if begun {
-		list = m.counted()
+	list := []prometheus.Metric{buildInfo.of(1, m.cfg.Version, m.cfg.Revision, goVersion())}
+	if c := m.count(); c != nil {
+		list = append(list, m.counted(c)...)
 	}
-	m.mu.Unlock()
-	list = append(list, buildInfo.of(1, m.cfg.Version, m.cfg.Revision, goVersion()))
-	if m.d != nil {
-		list = append(list, m.asked()...)
+	if d := m.daemon(); d != nil {
+		list = append(list, m.asked(d)...)
 	}
 	for _, x := range list {
 		ch <- x
 	}
 }
 
-// counted is what was counted as it happened, up to now. m.mu is held.
-func (m *Metrics) counted() []prometheus.Metric {
+// count is what was counted as it happened, up to a time.
+type count struct {
+	tally   metrics.Tally
+	gauge   sim.Gauge
+	teams   []team
+	kept    [places]int64
+	stops   [fact.CauseOperator + 1]int64
+	failed  int64
+	refused int64
+	nodes   int64
+	written int64
+	segment int64
+	decided time.Time
+	lag     time.Duration
+}
+
+// count copies it, up to now: the loop waits meanwhile. nil before anything is counted.
+func (m *Metrics) count() *count {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.c == nil {
+		return nil
+	}
 	now := m.cfg.Now()
 	m.at, m.seen = m.at+max(now.Sub(m.seen), 0).Milliseconds(), now
-	t := m.c.Tally(m.at)
-	g, j := &m.gauge, m.jobs
+	j := m.jobs
+	c := &count{tally: m.c.Tally(m.at), gauge: m.gauge, kept: j.kept, stops: j.preempted, failed: j.failedStarts, refused: j.refused, nodes: j.nodeFailures,
+		written: m.written, segment: m.segment, decided: m.decided, lag: m.probe.lag(now), teams: make([]team, len(j.teams.list))}
+	for i, x := range j.teams.list {
+		c.teams[i] = *x
+	}
+	return c
+}
+
+func (m *Metrics) daemon() *live.Daemon {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.d
+}
+
+// counted makes metrics of what was counted.
+func (m *Metrics) counted(c *count) []prometheus.Metric {
+	t, g := &c.tally, &c.gauge
 	out := []prometheus.Metric{
 		installedTime.of(t.Installed * 3600), availableTime.of(t.Available * 3600), heldTime.of(t.Held * 3600), fragmentedTime.of(t.Fragmented * 3600),
 		assignedTime.of(t.Allocated*3600, "allocated"), assignedTime.of(t.Unallocated*3600, "unallocated"), assignedTime.of(t.Squat*3600, "squat"),
 		restartTime.of(t.Restart * 3600),
 		installedGPUs.of(gpus(g.Installed)), availableGPUs.of(gpus(g.Available)), assignedGPUs.of(gpus(g.Assigned)), heldGPUs.of(gpus(g.Held)),
-		keptJobs.of(float64(j.kept[held]), "held"), keptJobs.of(float64(j.kept[blocked]), "blocked"), keptJobs.of(float64(j.kept[parked]), "parked"),
-		failedStarts.of(float64(j.failedStarts)), refusedJobs.of(float64(j.refused)), nodeFailures.of(float64(j.nodeFailures)),
-		journalBytes.of(float64(m.written)), segmentBytes.of(float64(m.segment)), lastDecision.of(float64(m.decided.UnixMilli()) / 1000),
-		loopLag.of(m.probe.lag(now).Seconds()),
+		keptJobs.of(float64(c.kept[held]), "held"), keptJobs.of(float64(c.kept[blocked]), "blocked"), keptJobs.of(float64(c.kept[parked]), "parked"),
+		failedStarts.of(float64(c.failed)), refusedJobs.of(float64(c.refused)), nodeFailures.of(float64(c.nodes)),
+		journalBytes.of(float64(c.written)), segmentBytes.of(float64(c.segment)), lastDecision.of(float64(c.decided.UnixMilli()) / 1000), loopLag.of(c.lag.Seconds()),
 	}
-	for _, c := range causes {
-		out = append(out, preemptions.of(float64(j.preempted[c]), c.String()))
+	for _, x := range causes {
+		out = append(out, preemptions.of(float64(c.stops[x]), x.String()))
 	}
-	for _, c := range lostCauses {
-		out = append(out, lostTime.of(t.Lost[c]*3600, c))
+	for _, x := range lostCauses {
+		out = append(out, lostTime.of(t.Lost[x]*3600, x))
 	}
-	for _, x := range j.teams.list {
-		out = x.values(out)
+	for i := range c.teams {
+		out = c.teams[i].values(out)
 	}
 	return m.accountValues(out, t.Accounts)
 }
@@ -89,8 +123,10 @@ func (x *team) values(out []prometheus.Metric) []prometheus.Metric {
 	return out
 }
 
-// accountValues are those of the accounts, the first ones by name. m.mu is held.
+// accountValues are those of the accounts, the first ones by name.
 func (m *Metrics) accountValues(out []prometheus.Metric, list []metrics.AccountUse) []prometheus.Metric {
+	m.naming.Lock()
+	defer m.naming.Unlock()
 	rest, any := metrics.AccountUse{Account: others}, false
 	one := func(u *metrics.AccountUse) {
 		out = append(out, owedTime.of(u.Owed*3600, u.Account), chargedTime.of(u.Charged*3600, u.Account), deliveredTime.of(u.Delivered*3600, u.Account), accountShare.of(u.Share, u.Account))
@@ -111,8 +147,8 @@ func (m *Metrics) accountValues(out []prometheus.Metric, list []metrics.AccountU
 }
 
 // asked is what the daemon is asked for at a scrape.
-func (m *Metrics) asked() []prometheus.Metric {
-	d, s := m.d, m.d.Stats()
+func (m *Metrics) asked(d *live.Daemon) []prometheus.Metric {
+	s := d.Stats()
 	ok, _ := d.Ready()
 	within, all := d.Accuracy()
 	out := []prometheus.Metric{
