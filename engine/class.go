@@ -24,12 +24,15 @@ type classKey struct {
 	leaf          int32
 	span          workload.Span
 	fill, session bool
+	// While there are windows: which of them keep it off, and if any do by when it is gone.
+	view  int32
+	limit workload.Span
 }
 
 func (e *Engine) classFor(n int32) int32 {
 	j := &e.jobs[n]
 	s := j.spec
-	k := classKey{need: s.Need, job: none}
+	k := classKey{need: s.Need, job: none, view: none}
 	if e.layout.Partitioned {
 		k.partition = s.Partition
 	}
@@ -56,10 +59,17 @@ func (e *Engine) classFor(n int32) int32 {
 		k.leaf, k.span = s.jobs[n].leaf, s.span(n, j.spec)
 		k.fill, k.session = k.span == 0, session(j.spec)
 	}
+	if len(e.windows.list) > 0 {
+		if k.view = e.view(s); k.view != none {
+			if k.limit = s.Limit; e.predicts {
+				k.estimate = j.est
+			}
+		}
+	}
 	if c, ok := e.classOf[k]; ok {
 		return c
 	}
-	c := class{root: none, head: none, cur: none, keyOf: none, shape: e.shapeFor(&k), spare: k.spare, capped: none}
+	c := class{root: none, head: none, cur: none, keyOf: none, shape: e.shapeFor(&k), spare: k.spare, capped: none, view: k.view}
 	if k.spare {
 		c.capped = e.limit.of(k.team)
 	}

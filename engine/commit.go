@@ -8,6 +8,7 @@ import (
 
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/workload"
 )
 
 // Commit makes an action part of the state: the caller has written it down and
@@ -377,7 +378,8 @@ func (e *Engine) dropClaim(n int32) {
 	e.offer(e.now)
 }
 
-// unclaimable tells whether a claim can no longer come true: one of its nodes takes no work.
+// unclaimable tells whether a claim can no longer come true: one of its nodes takes no work,
+// or a window has come between.
 func (e *Engine) unclaimable(c *claim) bool {
 	if c.lost {
 		return true
@@ -387,5 +389,9 @@ func (e *Engine) unclaimable(c *claim) bool {
 			return true
 		}
 	}
-	return false
+	span := workload.Span(0)
+	if e.sharing != nil {
+		span = e.sharing.heldSpan(c.job)
+	}
+	return e.barredPlace(c.grants, c.job, span, e.now)
 }

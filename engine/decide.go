@@ -74,6 +74,9 @@ func (e *Engine) Decide(now workload.Time) Decision {
 		d.actions[i].At = now
 	}
 	e.stopCancelled(d)
+	if e.sharing == nil {
+		e.leaveWindows(d)
+	}
 	e.serveClaims(d)
 	switch {
 	case e.sharing != nil:
@@ -96,6 +99,7 @@ func (e *Engine) Decide(now workload.Time) Decision {
 	if e.order.attained != nil {
 		e.wake = min(e.wake, e.nextDemotion(now, d.actions))
 	}
+	e.wake = min(e.wake, e.nextWindow(now))
 	// Whatever is due at this very instant is part of it: waking is for later.
 	e.wake = max(e.wake, now+1)
 	e.actionsOut(d.actions, refused)
@@ -113,7 +117,7 @@ func (e *Engine) Decided(now workload.Time) {
 	}
 	e.dirty, e.uncommitted, e.wake = false, 0, 0
 	if e.ahead != nil { // plans made at other times may be others
-		e.wake = max(e.ahead.wakeAfter(e, now), now+1)
+		e.wake = max(min(e.ahead.wakeAfter(e, now), e.nextWindow(now)), now+1)
 	}
 }
 
@@ -129,6 +133,7 @@ func (e *Engine) Reconsider() {
 // advance brings what time alone changes up to now: a function of the facts and
 // of now, however often it is called in between.
 func (e *Engine) advance(now workload.Time) {
+	e.passWindows(now)
 	e.now = max(e.now, now)
 	if e.sharing != nil {
 		e.sharing.expire(e, now)
@@ -160,6 +165,7 @@ func (d *decision) reset(now workload.Time, pools int) {
 
 // rollback undoes everything tentative.
 func (e *Engine) rollback(d *decision) {
+	e.unveil()
 	defer func() { // what was given up in this decision was in use before all else
 		for _, g := range d.given {
 			e.frees[g.pool].Take(d.arena[g.from:g.to])
@@ -246,6 +252,9 @@ func (e *Engine) pass(d *decision) {
 	}
 	if easy {
 		e.easy.announce(e, d)
+	}
+	if e.pol.Blocking == policy.Strict {
+		e.reserved(d)
 	}
 }
 
@@ -413,6 +422,7 @@ func (e *Engine) tryShape(d *decision, ci, n, tasks int32) verdict {
 		c.reason = fact.Reason{Code: fact.TeamLimit, For: none}
 		return capped
 	}
+	e.veil(c, n, 0, 0)
 	from := len(d.arena)
 	reason := fact.Reason{Code: fact.InOrder, For: none}
 	if d.passed != none {

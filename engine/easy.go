@@ -42,7 +42,7 @@ func (r *reservations) reserve(e *Engine, ci, n int32) {
 		if r.of(e.lane(p, c)) != nil {
 			continue
 		}
-		if at, ok := r.shadow(e, s, k, e.lane(p, c)); ok && at < best.at {
+		if at, ok := r.shadow(e, c, n, s, k, e.lane(p, c)); ok && at < best.at {
 			best = reservation{job: n, pool: p, lane: e.lane(p, c), k: k, shape: s, at: at}
 		}
 	}
@@ -70,8 +70,9 @@ func (r *reservations) of(lane int32) *reservation {
 }
 
 // shadow walks the predicted ends of a pool until the shape fits, and leaves
-// what is free then in spare. All releases of one instant count together.
-func (r *reservations) shadow(e *Engine, s *place.Shape, k int, lane int32) (workload.Time, bool) {
+// what is free then in spare. All releases of one instant count together. Nodes of windows
+// that the job cannot be gone by count no longer, nor do they after these.
+func (r *reservations) shadow(e *Engine, c *class, n int32, s *place.Shape, k int, lane int32) (workload.Time, bool) {
 	p := s.Pools[k]
 	for len(r.spare) < 2*len(e.pools) {
 		r.spare = append(r.spare, nil)
@@ -80,6 +81,7 @@ func (r *reservations) shadow(e *Engine, s *place.Shape, k int, lane int32) (wor
 		r.spare[lane] = cluster.NewFree(e.layout, p)
 	}
 	then := r.spare[lane]
+	e.unveil()
 	then.CopyFrom(e.frees[p])
 	ends := e.pools[p].ends
 	for i := 0; i < len(ends); {
@@ -92,11 +94,26 @@ func (r *reservations) shadow(e *Engine, s *place.Shape, k int, lane int32) (wor
 				then.Give(j.grants)
 			}
 		}
+		e.shutWindows(then, c, n, p, at)
 		if e.placer.FitsIn(then, s, k) {
 			return at, true
 		}
 	}
 	return 0, false
+}
+
+// shutWindows shuts the nodes of a pool that windows keep a start at a time off.
+func (e *Engine) shutWindows(f *cluster.Free, c *class, n, pool int32, at workload.Time) {
+	for i := range e.windows.list {
+		if !e.bars(i, c, n, 0, at) {
+			continue
+		}
+		for _, node := range e.windows.list[i].Nodes {
+			if e.layout.PoolOf[node] == pool {
+				f.SetShut(node, true)
+			}
+		}
+	}
 }
 
 // admit lets a job that fits now past the reservations of its pool: each if it is

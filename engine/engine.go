@@ -72,6 +72,7 @@ type Engine struct {
 	ahead   *ahead
 	// services are the real-time applications, by job.
 	services []*service
+	windows  windows
 	plan     profile
 	easy     reservations
 	// promised lists the waiting jobs that have a date.
@@ -169,6 +170,7 @@ func (e *Engine) Apply(f *fact.Fact) error {
 		return fmt.Errorf("%s at %d ms, but it is %d ms already: facts come in the order of time", f.Kind, f.At, e.now)
 	}
 	if f.At > e.now {
+		e.passWindows(f.At)
 		if e.order.attained != nil && e.order.attained.Promote > 0 {
 			e.promote(f.At - 1) // what was due before this instant
 		}
@@ -199,6 +201,8 @@ func (e *Engine) Apply(f *fact.Fact) error {
 		return err
 	case fact.NodeDown, fact.NodeUp, fact.NodeDrained, fact.NodeResumed:
 		return e.nodeChanged(f)
+	case fact.WindowSet, fact.WindowLifted:
+		return e.windowChanged(f)
 	case fact.BudgetsChanged:
 		return e.budgetsChanged(f)
 	case fact.DemandChanged:
@@ -273,7 +277,7 @@ func (e *Engine) enqueue(n int32) {
 	if s := e.sharing; s != nil { // the tree may have changed while it ran
 		s.jobs[n].leaf = s.leafOf(j.spec)
 	}
-	if e.order.perJob || j.class == none || e.order.dynamic || e.sharing != nil {
+	if e.order.perJob || j.class == none || e.order.dynamic || e.sharing != nil || e.windows.filed {
 		j.class = e.classFor(n)
 	}
 	if e.order.perJob {
@@ -386,9 +390,9 @@ func (e *Engine) release(n int32) {
 }
 
 // offer tells the ledger what is usable where it changes without a fact about nodes:
-// a drained node that carries nothing any more is not.
+// a node that is drained or under maintenance and carries nothing any more is not.
 func (e *Engine) offer(at workload.Time) {
-	if e.sharing != nil && e.nDrained > 0 {
+	if e.sharing != nil && e.nDrained+e.windows.nIdle > 0 {
 		e.sharing.offered(e, at)
 	}
 }

@@ -46,6 +46,9 @@ func (e *Engine) why(n int32) (r fact.Reason, ok bool) {
 	if j.dated {
 		return fact.Reason{Code: fact.Promised, For: none, Until: j.promised}, true
 	}
+	if r, ok := e.whyWindow(c, n); ok {
+		return r, true
+	}
 	if e.ahead != nil {
 		if r, ok := e.ahead.why(n, e.now); ok {
 			return r, true
@@ -124,11 +127,13 @@ func (e *Engine) Fragmented() bool {
 		return false
 	}
 	byCount := false
+	defer e.unveil()
 	for _, ci := range e.active {
 		c := &e.classes[ci]
 		if !e.limit.admits(c) {
 			continue
 		}
+		e.veilNow(c, c.head)
 		s := smallest(c.shape)
 		for _, p := range s.Pools {
 			if e.frees[p].Milli() >= s.Milli && s.Milli > 0 {
@@ -151,13 +156,13 @@ type Gauge struct {
 	WaitingMilli                         int64
 }
 
-// Gauge returns the present counts. O(drained nodes).
+// Gauge returns the present counts. O(nodes) while some are drained or under maintenance.
 func (e *Engine) Gauge() Gauge {
 	g := &e.gauge
 	out := Gauge{Installed: g.installed, Available: g.available, Assigned: g.assigned, Held: g.held,
 		WaitingJobs: g.waitingJobs, RunningJobs: g.runningJobs, WaitingMilli: g.waitingMilli}
-	for n := 0; n < len(e.drained) && e.nDrained > 0; n++ {
-		if e.drained[n] && !e.down[n] { // up, but what is idle takes no work
+	for n := int32(0); int(n) < len(e.drained) && e.nDrained+e.windows.nIdle > 0; n++ {
+		if e.resting(n) && !e.down[n] { // up, but what is idle takes no work
 			f, at := e.frees[e.layout.PoolOf[n]], e.layout.Local[n]
 			for gpu := range e.layout.Spec.Nodes[n].GPUs {
 				out.Available -= int64(f.Left(at, int(gpu)))
@@ -173,15 +178,18 @@ func (e *Engine) Fits(n int32) bool {
 		return false
 	}
 	c := &e.classes[e.jobs[n].class]
+	e.veilNow(c, n)
+	defer e.unveil()
 	return e.limit.admits(c) && e.placer.Fits(e.frees, smallest(c.shape))
 }
 
 // CouldStart returns a waiting job that fits what is free now, if there is one.
 // Only the smallest size of an elastic job counts.
 func (e *Engine) CouldStart() (job int32, ok bool) {
+	defer e.unveil()
 	for _, ci := range e.active {
 		c := &e.classes[ci]
-		if e.limit.admits(c) && e.placer.Fits(e.frees, smallest(c.shape)) {
+		if e.veilNow(c, c.head); e.limit.admits(c) && e.placer.Fits(e.frees, smallest(c.shape)) {
 			return e.numbering.number(c.head), true
 		}
 	}

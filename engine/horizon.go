@@ -66,6 +66,7 @@ func (h *ahead) decide(e *Engine, d *decision) {
 		}
 	}
 	h.rest(e, d)
+	e.reserved(d)
 	d.wake = min(d.wake, h.wakeAfter(e, d.now))
 	for i := range d.actions {
 		d.wake = min(d.wake, h.wakeOf(e, &d.actions[i]))
@@ -248,7 +249,7 @@ func (h *ahead) start(e *Engine, d *decision, ci, n int32, st *horizon.Stretch) 
 	from := len(d.arena)
 	arena, ok := e.placer.OnBlock(e.frees[pool], b.shape, b.shape.PoolIndex(pool), nodes, gpus, d.arena)
 	d.arena = arena
-	if !ok || h.hit(e, d.arena[from:], d.now, e.durationIn(&e.jobs[n], pool, b.tasks)) {
+	if !ok || h.hit(e, n, d.arena[from:], d.now, e.durationIn(&e.jobs[n], pool, b.tasks)) {
 		d.arena = d.arena[:from]
 		h.anywhere(e, d, ci, n)
 		return

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/horizon"
 	"github.com/escala-sched/escala/workload"
 )
@@ -56,7 +57,8 @@ func (h *ahead) closeMaintenance(e *Engine, p *horizon.Problem, now workload.Tim
 // maintains tells whether a plan made now knows of any maintenance.
 func (h *ahead) maintains(e *Engine, now workload.Time) bool {
 	end := now + int64(e.pol.Horizon.Steps)*e.pol.Horizon.Step
-	return slices.ContainsFunc(h.planned, func(m maintenance) bool { return m.to > now && m.from <= end })
+	return slices.ContainsFunc(h.planned, func(m maintenance) bool { return m.to > now && m.from <= end }) ||
+		slices.ContainsFunc(e.windows.list, func(w fact.Window) bool { return w.From <= end })
 }
 
 // cameUp ends the maintenance of a node that is up again before its planned time, or without one.
@@ -80,29 +82,21 @@ func (h *ahead) backByPlan(n int32, p *horizon.Problem, now workload.Time) int {
 
 // hit tells whether a run of span d on these grants would be hit by maintenance that a plan
 // made now reaches. A plan keeps off that by whole steps, but what ends at the very instant is hit
-// (SEMANTICS 3), and so may be what comes up late.
-func (h *ahead) hit(e *Engine, gs []cluster.Grant, now workload.Time, d workload.Span) bool {
+// (SEMANTICS 3), and so may be what comes up late. So it is with windows that keep job n off.
+func (h *ahead) hit(e *Engine, n int32, gs []cluster.Grant, now workload.Time, d workload.Span) bool {
 	end := min(now+e.defaults.StartLatency+d, now+int64(e.pol.Horizon.Steps)*e.pol.Horizon.Step)
-	return slices.ContainsFunc(h.planned, func(m maintenance) bool {
+	return e.barredPlace(gs, n, 0, now) || slices.ContainsFunc(h.planned, func(m maintenance) bool {
 		return m.to > now && m.from <= end && slices.ContainsFunc(gs, func(g cluster.Grant) bool { return g.Node == m.node })
 	})
 }
 
 // anywhere starts a job wherever it fits, but for nodes that will be down before it is done.
 func (h *ahead) anywhere(e *Engine, d *decision, ci, n int32) verdict {
-	kept := h.keepOff(e, d.now, h.longest(e, ci, n))
+	kept := h.keepOff(e, d.now, e.longestRun(&e.classes[ci], &e.jobs[n]))
 	v := e.tryStart(d, ci, n)
+	e.unveil()
 	h.letOn(e, kept)
 	return v
-}
-
-// longest is how long a job may run, on whichever of its pools and with as few tasks as it takes.
-func (h *ahead) longest(e *Engine, ci, n int32) workload.Span {
-	j, d := &e.jobs[n], workload.Span(0)
-	for _, p := range e.classes[ci].shape.Pools {
-		d = max(d, e.durationIn(j, p, j.spec.Need.MinTasks))
-	}
-	return d
 }
 
 // keepOff makes nodes take nothing that are known to be down before a job that starts now is

@@ -35,6 +35,7 @@ func (h *ahead) look(e *Engine, d *decision, now workload.Time) *outlook {
 	h.addRunning(e, o, taken, now)
 	h.closeRest(e, o, taken, now)
 	h.closeMaintenance(e, &o.p, now)
+	h.closeWindows(e, &o.p, now)
 	h.addWaiting(e, d, o, now)
 	o.fit()
 	return o
@@ -66,6 +67,9 @@ func (h *ahead) addRunning(e *Engine, o *outlook, taken horizon.Set, now workloa
 			}
 			slices.Sort(slots)
 			slots = slices.Compact(slots) // parts of one GPU
+			if t := e.outBy(n, now); t < j.end {
+				left = h.steps(e, t-now)
+			}
 			h.closeDrained(e, o, slots, left)
 			if j.spec.Need.Fractional() { // others may have other parts of the same GPUs
 				closeSlots(&o.p, j.spec.ID, slots, min(left, o.p.Steps))

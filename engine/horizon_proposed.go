@@ -99,7 +99,7 @@ func (h *ahead) startOn(e *Engine, d *decision, s *fact.PlannedStart) bool {
 	}
 	from := len(d.arena)
 	arena, ok := e.placer.OnBlock(e.frees[pool], b.shape, b.shape.PoolIndex(pool), nodes, gpus, d.arena)
-	if d.arena = arena; !ok || h.hit(e, d.arena[from:], d.now, e.durationIn(j, pool, b.tasks)) {
+	if d.arena = arena; !ok || h.hit(e, s.Job, d.arena[from:], d.now, e.durationIn(j, pool, b.tasks)) {
 		d.arena = d.arena[:from]
 		return false
 	}

@@ -102,6 +102,9 @@ func (h *ahead) mustBegin(e *Engine, j *job, s *service, now workload.Time) bool
 		}
 	}
 	spec := j.spec.Service
+	if e.inWindow(j.grants, s.job, now, now+int64(pol.Steps)*pol.Step) {
+		return true
+	}
 	if spec.Swaps == 0 {
 		return false
 	}
@@ -155,9 +158,11 @@ func (h *ahead) elsewhere(e *Engine, d *decision, o *outlook, plan *horizon.Plan
 // startElsewhere starts a job where the placer puts it, unless the plan wants that before it is done.
 func (h *ahead) startElsewhere(e *Engine, d *decision, ci, n int32, s *place.Shape, tasks int32) bool {
 	from := len(d.arena)
-	kept := h.keepOff(e, d.now, h.longest(e, ci, n))
+	kept := h.keepOff(e, d.now, e.longestRun(&e.classes[ci], &e.jobs[n]))
+	e.veil(&e.classes[ci], n, 0, 0)
 	arena, pool, ok := e.placer.Place(e.frees, s, d.arena)
 	d.arena = arena
+	e.unveil()
 	h.letOn(e, kept)
 	if !ok {
 		return false

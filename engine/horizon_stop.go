@@ -94,7 +94,7 @@ func (h *ahead) makeRoom(e *Engine, d *decision, ci, n int32, st *horizon.Stretc
 	}
 	from := len(d.arena)
 	arena, ok := e.placer.OnBlock(t, b.shape, b.shape.PoolIndex(pool), nodes, gpus, d.arena)
-	if d.arena = arena; !ok || h.hit(e, d.arena[from:], d.now, grace+e.durationIn(&e.jobs[n], pool, b.tasks)) {
+	if d.arena = arena; !ok || e.barredPlace(d.arena[from:], n, 0, d.now+grace) || h.hit(e, n, d.arena[from:], d.now, grace+e.durationIn(&e.jobs[n], pool, b.tasks)) {
 		d.arena = d.arena[:from]
 		return false
 	}

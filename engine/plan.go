@@ -244,6 +244,9 @@ func (e *Engine) rebuild(d *decision, jobs []int32) {
 			}
 			p.steps[i] = append(p.steps[i], step{at, f})
 		}
+		for k := range e.windows.list { // what must keep off a window may start when it is over
+			e.edge(int32(i), e.windows.list[k].Until)
+		}
 	}
 	for _, n := range jobs {
 		e.occupy(p.slots[n])
@@ -366,7 +369,7 @@ func (e *Engine) findSlot(n int32, limit workload.Time) *slot {
 	}
 	var best *slot
 	for k, pool := range shape.Pools {
-		if s := e.earliest(shape, k, e.durationIn(j, pool, tasks), limit); s != nil {
+		if s := e.earliest(n, shape, k, e.durationIn(j, pool, tasks), limit); s != nil {
 			s.tasks, best, limit = tasks, s, s.at
 		}
 	}
@@ -376,7 +379,7 @@ func (e *Engine) findSlot(n int32, limit workload.Time) *slot {
 // earliest finds the first time, before limit, from which the place is free for dur.
 // Steps that refuse by counting are jumped over; only where all steps of a window
 // pass is what they have in common searched for a place.
-func (e *Engine) earliest(shape *place.Shape, k int, dur workload.Span, limit workload.Time) *slot {
+func (e *Engine) earliest(n int32, shape *place.Shape, k int, dur workload.Span, limit workload.Time) *slot {
 	pool := shape.Pools[k]
 	steps := e.plan.steps[pool]
 	both := e.plan.between[pool]
@@ -400,6 +403,7 @@ next:
 				continue next
 			}
 		}
+		e.shutBetween(both, n, pool, at, until)
 		if g, ok := e.placer.PlaceIn(both, shape, k, nil); ok {
 			return &slot{at: at, until: until, pool: pool, milli: shape.Milli, grants: g}
 		}
@@ -482,6 +486,9 @@ func (e *Engine) startSlots(d *decision) bool {
 	for _, n := range e.inOrder(due) {
 		s := e.plan.slots[n]
 		f := e.frees[s.pool]
+		if e.inWindow(s.grants, n, d.now, d.now+(s.until-s.at)) {
+			return false // it is asked for too late
+		}
 		if e.layout.Counted() && f.Milli() < s.milli || !e.layout.Counted() && !available(f, e.layout, s.grants) {
 			return false
 		}

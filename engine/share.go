@@ -86,6 +86,9 @@ func (e *Engine) share(d *decision) {
 	if e.spend(d); d.again {
 		return
 	}
+	if e.leaveWindows(d); d.again {
+		return // as with who retires
+	}
 	if !p.all && !p.swaps && !p.some {
 		e.wakeShared(d)
 		return

@@ -8,17 +8,19 @@ import (
 	"github.com/escala-sched/escala/workload"
 )
 
-// mostMarked is the number of dates that a set of bars can tell apart.
+// mostMarked is the number of dates and windows that a set of bars can tell apart.
 const mostMarked = 64
 
 // keepOff lists what a class may not use: debug nodes, unless it is debug work, and
 // what is reserved for others before its protection would be over (contract backfill).
+// Nodes of windows take nothing while the class is looked at.
 func (e *Engine) keepOff(d *decision, c *class, n int32, span, wait workload.Span) {
 	s := e.sharing
 	s.bars = s.bars[:0]
 	if e.layout.Counted() {
 		return
 	}
+	e.veil(c, n, span, wait)
 	if s.nDebug > 0 && !c.fill && span > 0 && !c.known.debug {
 		e.keepOffDebug()
 	}
@@ -29,7 +31,7 @@ func (e *Engine) keepOff(d *decision, c *class, n int32, span, wait workload.Spa
 	}
 }
 
-// barredBy is the set of dates that keep a start of the class off their GPUs.
+// barredBy is the set of dates that keep a start of the class off their GPUs, and of windows.
 func (e *Engine) barredBy(d *decision, c *class, n int32, span, wait workload.Span) (set uint64) {
 	s := e.sharing
 	for i := range s.dates {
@@ -37,8 +39,16 @@ func (e *Engine) barredBy(d *decision, c *class, n int32, span, wait workload.Sp
 			set |= 1 << (i & 63)
 		}
 	}
+	for i := range e.windows.list {
+		if e.bars(i, c, n, span, d.now+wait) {
+			set |= 1 << (63 - i&63)
+		}
+	}
 	return set
 }
+
+// marks tells whether a set of bars tells all dates and windows apart.
+func (e *Engine) marks() bool { return len(e.sharing.dates)+len(e.windows.list) <= mostMarked }
 
 // veilOf lists what is free of the barred GPUs of a pool, the rest of GPUs in part use
 // included: who may not use them is placed with the veil taken.

@@ -133,6 +133,7 @@ func (e *Engine) certain(d *decision, shape *place.Shape, k int, w *claimant) (d
 		return date{}, false
 	}
 	cut := shape.Cut(k)
+	e.unveil()
 	f := e.frees[pool]
 	nodes := e.layout.Pools[pool].Nodes
 	debug := e.classes[e.jobs[w.job].class].known.debug
@@ -154,11 +155,28 @@ func (e *Engine) certain(d *decision, shape *place.Shape, k int, w *claimant) (d
 		rel = e.releasesOn(d, w, node, f.Full(int32(at))&^e.datedOn(node)&^e.claimedOn(node)&^s.barOn[node], rel)
 	}
 	begun(func(g *cluster.Grant) { s.barOn[g.Node] = 0 })
+	i, by, ok := soonest(rel, cut)
+	for ok && e.pastWindows(w, rel, i, by) { // some nodes can be had after their windows only
+		i, by, ok = soonest(rel, cut)
+	}
+	if !ok {
+		return date{}, false
+	}
+	grants := e.cheapestBy(rel[:i], cut)
+	if most := int64(len(nodes)) * s.pol.Reservations.Nodes / 1000; int64(e.datedNodes(pool)+len(grants)) > most {
+		return date{}, false
+	}
+	return date{job: w.job, pool: pool, at: by, grants: grants, milli: shape.Milli}, true
+}
+
+// soonest is when a gang's GPUs are certain: the number of releases by then, which it
+// sorts by time.
+func soonest(rel []release, cut place.Cut) (i int, by workload.Time, ok bool) {
 	slices.SortFunc(rel, func(a, b release) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.node, b.node), cmp.Compare(a.gpus, b.gpus))
 	})
 	has := map[int32]uint64{}
-	tasks, i := int32(0), 0
+	tasks := int32(0)
 	for ; i < len(rel) && tasks < cut.Tasks; i++ {
 		x := &rel[i]
 		before := count(has[x.node]) / cut.GPUs
@@ -166,9 +184,9 @@ func (e *Engine) certain(d *decision, shape *place.Shape, k int, w *claimant) (d
 		tasks += count(has[x.node])/cut.GPUs - before
 	}
 	if tasks < cut.Tasks {
-		return date{}, false
+		return 0, 0, false
 	}
-	by := rel[i-1].at
+	by = rel[i-1].at
 	for i < len(rel) && rel[i].at == by {
 		i++
 	}
@@ -177,12 +195,7 @@ func (e *Engine) certain(d *decision, shape *place.Shape, k int, w *claimant) (d
 	for k := range rel[:i] {
 		grace = max(grace, rel[k].grace)
 	}
-	by += grace
-	grants := e.cheapestBy(rel[:i], cut)
-	if most := int64(len(nodes)) * s.pol.Reservations.Nodes / 1000; int64(e.datedNodes(pool)+len(grants)) > most {
-		return date{}, false
-	}
-	return date{job: w.job, pool: pool, at: by, grants: grants, milli: shape.Milli}, true
+	return i, by + grace, true
 }
 
 // cheapestBy takes the cheapest nodes among all that are clear in time; on each the

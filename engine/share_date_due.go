@@ -25,11 +25,11 @@ func (e *Engine) serveDates(d *decision) bool {
 			d.giveUp(n, fact.Reason{Code: fact.NoAccount, For: none})
 			return true
 		}
-		if slices.ContainsFunc(x.grants, func(g cluster.Grant) bool { return e.down[g.Node] || e.drained[g.Node] }) {
+		if slices.ContainsFunc(x.grants, func(g cluster.Grant) bool { return e.down[g.Node] || e.drained[g.Node] }) || e.clashes(x) {
 			d.giveUp(n, fact.Reason{Code: fact.PlaceLost, For: none})
 			return true
 		}
-		if e.fire(d, x) {
+		if !e.early(x) && e.fire(d, x) {
 			return true
 		}
 	}

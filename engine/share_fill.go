@@ -18,6 +18,7 @@ func (e *Engine) walkFill(d *decision) {
 		return
 	}
 	w.begin()
+	e.unveil()
 	some := false
 	add := func(l, ci int32) {
 		if c := &e.classes[ci]; c.cur != none && e.placer.MayFitAny(e.frees, smallest(c.shape)) {

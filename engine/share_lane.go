@@ -224,7 +224,7 @@ func (e *Engine) usable() int64 {
 			}
 			gpus := e.layout.Spec.Nodes[n].GPUs
 			milli += int64(gpus) * 1000
-			for g := 0; g < int(gpus) && e.drained[n]; g++ {
+			for g := 0; g < int(gpus) && e.resting(n); g++ {
 				milli -= int64(f.Left(int32(at), g)) // up, but what is idle takes no work
 			}
 		}

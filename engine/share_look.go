@@ -105,6 +105,7 @@ func (e *Engine) look(k *knownShape) {
 	if k.seen == s.stamp {
 		return
 	}
+	e.unveil() // it holds for all who ask for the shape
 	k.seen, k.free, k.room, k.swapped = s.stamp, false, false, false
 	for i, p := range k.shape.Pools {
 		k.free = k.free || e.placer.MayFit(e.frees[p], k.shape, i)
@@ -158,7 +159,7 @@ func (e *Engine) worthTrying(d *decision, c *class) bool {
 // free and what unallocated work would free only becomes less.
 func (e *Engine) bury(c *class) {
 	s, k := e.sharing, c.known
-	if s.present.swaps || len(s.present.fresh) > 0 || k.whole != nil || k.dead == s.walks || k.noFreeBars|k.noRoomBars != 0 {
+	if s.present.swaps || len(s.present.fresh) > 0 || k.whole != nil || k.dead == s.walks || e.windows.nClosed > 0 || k.noFreeBars|k.noRoomBars != 0 {
 		return
 	}
 	if (k.noFree == s.stamp || !e.placer.MayFitAny(e.frees, k.shape)) && k.noRoom == e.roomVersion(k.shape) {

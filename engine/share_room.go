@@ -13,6 +13,7 @@ import (
 // where that is not enough. It refuses by counting before it searches.
 func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, span workload.Span, allocated, beside bool) bool {
 	s := e.sharing
+	e.veil(c, n, span, s.leaveTime())
 	if allocated {
 		if !beside && (e.failedFor(d, c) || e.failedForSibling(d, c)) || !e.mightFree(c.leaf, shape, c.known.debug) {
 			return false
@@ -59,12 +60,12 @@ func (e *Engine) makeRoom(d *decision, c *class, shape *place.Shape, n int32, sp
 			return true
 		}
 	}
-	if allocated && !beside && !s.priced() && !s.rejected && len(s.dates) <= mostMarked {
+	if allocated && !beside && !s.priced() && !s.rejected && e.marks() {
 		g := s.groupOf(c)
 		g.failed, g.failedBars, g.failedMore = s.stamp, bars, c.span
 		e.noteFailure(c, bars)
 	}
-	if !allocated && !beside && !s.priced() && !s.rejected && len(s.dates) <= mostMarked {
+	if !allocated && !beside && !s.priced() && !s.rejected && e.marks() {
 		c.known.noRoom, c.known.noRoomBars = e.roomVersion(shape), bars
 	}
 	return false

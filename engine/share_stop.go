@@ -43,7 +43,7 @@ func (e *Engine) retire(d *decision) {
 func (e *Engine) stopFor(d *decision, v, winner int32, reason fact.Reason, wait workload.Span) {
 	s := e.sharing
 	j := &e.jobs[v]
-	if e.parks(v) && reason.Code != fact.Drained {
+	if e.parks(v) && reason.Code != fact.Drained && reason.Code != fact.InWindow {
 		reason.Code = fact.Idle
 	}
 	until := d.now + e.graceOf(v, s.jobs[v].unallocated)

@@ -34,6 +34,7 @@ func (e *Engine) walkWork(d *decision, standing budget.Standing) bool {
 	}
 	s.walks++
 	s.alive = 0
+	e.unveil()
 	if !s.present.all {
 		for _, ci := range s.present.fresh {
 			if c := &e.classes[ci]; c.n > 0 && !c.fill && s.sits(c) && s.stands(c.leaf) == standing {
@@ -107,6 +108,7 @@ func (e *Engine) tryWork(d *decision, ci, n int32) outcome {
 		return refusedNow
 	}
 	shape := smallest(c.shape)
+	e.veil(c, n, span, 0)
 	if ok {
 		c.reason = fact.Reason{For: none}
 		if e.tryFree(d, c, shape, n, span) {
@@ -149,7 +151,7 @@ func (e *Engine) tryFree(d *decision, c *class, shape *place.Shape, n int32, spa
 	}
 	// Within a pass what is free only becomes less. Where pools have prices, another
 	// account may be able to pay for what this one cannot.
-	if !s.priced() && len(s.dates) <= mostMarked {
+	if !s.priced() && e.marks() {
 		c.known.noFree, c.known.noFreeBars = s.stamp, bars
 	}
 	return false

@@ -44,6 +44,7 @@ type State struct {
 	promised []int32
 	waits    []awaited
 	services []service
+	windows  []fact.Window
 	learned  *place.Learned
 	budgets  *budget.Tree
 	epoch    workload.Time
@@ -101,6 +102,9 @@ func (e *Engine) Snapshot() *State {
 		if e.drained[n] {
 			s.drained = append(s.drained, int32(n))
 		}
+	}
+	for i := range e.windows.list {
+		s.windows = append(s.windows, cloneWindow(&e.windows.list[i]))
 	}
 	for i := range e.claims {
 		s.claims = append(s.claims, t.claim(&e.claims[i]))

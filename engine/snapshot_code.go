@@ -54,6 +54,7 @@ func (s *State) code(c *pack.Coder) {
 	s.codeJobs(c)
 	pack.List(c, &s.down, c.Int32)
 	pack.List(c, &s.drained, c.Int32)
+	pack.List(c, &s.windows, func(w *fact.Window) { s.codeWindow(c, w) })
 	pack.List(c, &s.running, func(l *[]int32) { pack.List(c, l, s.ref(c)) })
 	pack.List(c, &s.claims, func(x *claim) { s.codeClaim(c, x) })
 	pack.List(c, &s.refuse, func(x *refusal) {
@@ -210,7 +211,7 @@ func (s *State) codeClaim(c *pack.Coder, x *claim) {
 }
 
 func (s *State) codeReason(c *pack.Coder, r *fact.Reason) {
-	c.Byte((*uint8)(&r.Code), uint8(fact.Held)+1)
+	c.Byte((*uint8)(&r.Code), uint8(fact.InWindow)+1)
 	for _, v := range []*int32{&r.For, &r.Have, &r.Want, &r.Block} {
 		c.Int32(v)
 	}

@@ -48,6 +48,9 @@ func (r *restoring) all() error {
 	if err := r.number(); err != nil {
 		return err
 	}
+	if err := r.windows(); err != nil {
+		return err
+	}
 	if err := r.budgets(); err != nil {
 		return err
 	}

@@ -102,6 +102,8 @@ type class struct {
 	whole *place.Shape
 	// inStraddlers is its place in the list of such classes with waiting jobs.
 	inStraddlers int32
+	// view says which windows keep its jobs off, none if no window does.
+	view int32
 	// group is the place of its group in the leaf's list.
 	group int32
 	// self is the class's own number; fresh: it had no waiting jobs at the last decision.

@@ -76,6 +76,8 @@ func (a *Action) Cause() Cause {
 		return CauseParked
 	case Withdrawn:
 		return CauseCancelled
+	case InWindow:
+		return CauseMaintenance
 	}
 	return CausePreempted
 }
@@ -188,6 +190,9 @@ const (
 	OffPlan
 	// Held: it is kept out of the queue; Want has bit h set for each [HoldBy] h.
 	Held
+	// InWindow: node Block is kept for others until Until ([WindowSet]). It waits for that, or
+	// is stopped for it.
+	InWindow
 	codes
 )
 
@@ -196,7 +201,7 @@ var codeNames = [codes]string{"", "in-order", "skipped", "backfill-ends", "backf
 	"no-victims", "cross-team-off", "leaving", "dependency", "withdrawn", "place-lost", "dependency-failed",
 	"protection-ends", "fill", "certain-fit", "date-came", "protected", "guard", "rate-limited", "over-kill", "reserved", "debug-nodes",
 	"budget-short", "no-account", "team-limit", "drained", "idle", "below-share", "above-share",
-	"planned", "planned-later", "unplanned", "follows-demand", "proposed", "off-plan", "held"}
+	"planned", "planned-later", "unplanned", "follows-demand", "proposed", "off-plan", "held", "window"}
 
 // String returns the name the journal uses.
 func (c Code) String() string { return codeNames[c] }

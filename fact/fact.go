@@ -14,6 +14,10 @@ const (
 	// BudgetsChanged: from now on Budgets hold. What was charged before stays
 	// charged to the accounts of the same path.
 	BudgetsChanged
+	// WindowSet: nodes are kept from From until Until, for maintenance or for some; Window says
+	// it. WindowLifted takes the window of that ID back.
+	WindowSet
+	WindowLifted
 	// NodeDown: the node failed; what ran there comes as JobStopped facts.
 	NodeDown
 	// NodeUp: the node is healthy and empty again.
@@ -61,7 +65,7 @@ const (
 	kinds
 )
 
-var kindNames = [kinds]string{"", "budgets", "node-down", "node-up", "node-drained", "node-resumed", "finished", "start-failed",
+var kindNames = [kinds]string{"", "budgets", "window-set", "window-lifted", "node-down", "node-up", "node-drained", "node-resumed", "finished", "start-failed",
 	"stopped", "started", "checkpointed", "session-idle", "session-active", "demand", "cancelled", "submitted",
 	"held", "released", "plan", "lost-sight", "found", "clock-step", "observed"}
 
@@ -103,6 +107,9 @@ type Fact struct {
 	// input, [workload.Unknown] where it has none. The engine keeps the pointer.
 	Budgets *budget.Tree
 	Epoch   workload.Time
+	// Window of WindowSet; of WindowLifted it has an ID only. The engine keeps the pointer's
+	// lists and never writes through them.
+	Window *Window
 	// Hold of JobHeld and JobReleased.
 	Hold HoldBy
 	// Exit is how the process of a run ended: its exit code, or 128 + the signal that killed it.
@@ -157,10 +164,12 @@ const (
 	CauseYielded
 	// CauseOperator: an operator had it queued again.
 	CauseOperator
+	// CauseMaintenance: a window on its node, for maintenance or for others, has come.
+	CauseMaintenance
 	causes
 )
 
-var causeNames = [causes]string{"", "preempted", "reservation", "node-failure", "cancelled", "drain", "parked", "yielded", "operator"}
+var causeNames = [causes]string{"", "preempted", "reservation", "node-failure", "cancelled", "drain", "parked", "yielded", "operator", "maintenance"}
 
 // String returns the name the journal uses.
 func (c Cause) String() string { return causeNames[c] }

@@ -36,6 +36,7 @@ const (
 	fBlock
 	fWhyUntil
 	fSince
+	fFrom
 	fEpoch
 	fObjective
 	fBound
@@ -54,6 +55,10 @@ const (
 	fInputs
 	fSolver
 	fStarts
+	fID
+	fNodes
+	fTeams
+	fUsers
 	fBy
 	fText
 	fState
@@ -62,8 +67,8 @@ const (
 )
 
 var fieldNames = [fields]string{"t", "job", "try", "node", "kept", "lost", "restart", "est", "for", "tasks", "gpus", "milli", "until",
-	"why_job", "have", "want", "block", "why_until", "since", "epoch_ms", "objective", "bound", "exit", "unalloc", "fact", "do", "outcome", "cause", "hold", "why", "place", "spec", "name", "yaml",
-	"inputs", "solver", "starts", "by", "text", "state", "sha256"}
+	"why_job", "have", "want", "block", "why_until", "since", "from", "epoch_ms", "objective", "bound", "exit", "unalloc", "fact", "do", "outcome", "cause", "hold", "why", "place", "spec", "name", "yaml",
+	"inputs", "solver", "starts", "id", "nodes", "teams", "users", "by", "text", "state", "sha256"}
 
 // fieldOf returns the field of a key, fields if it is none that this version knows.
 func fieldOf(key []byte) field {
@@ -195,7 +200,7 @@ func (l *line) need(fs ...field) (msg, want string) {
 	return "", ""
 }
 
-// toFact fills f in from a line; budgets, a plan and the job of a submission are left to the caller.
+// toFact fills f in from a line; budgets, a window, a plan and the job of a submission are left to the caller.
 func (l *line) toFact(f *fact.Fact) (msg, want string) {
 	*f = fact.Fact{Kind: fact.Kind(l.word[0]), At: l.num[fT], Job: -1, Node: -1}
 	f.Exit = int32(l.num[fExit])
@@ -221,6 +226,10 @@ func (l *line) toFact(f *fact.Fact) (msg, want string) {
 		return l.need(fYAML)
 	case fact.PlanProposed:
 		return l.need(fUntil)
+	case fact.WindowSet:
+		return l.need(fID, fNodes, fFrom, fUntil)
+	case fact.WindowLifted:
+		return l.need(fID)
 	case fact.NodeDown, fact.NodeUp, fact.NodeDrained, fact.NodeResumed:
 		f.Node = int32(l.num[fNode])
 		return l.need(fNode)

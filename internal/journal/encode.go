@@ -73,7 +73,7 @@ func appendString(b []byte, s string) []byte {
 const hex = "0123456789abcdef"
 
 // AppendFact appends the line of a fact, its newline included. Facts of kinds that carry a
-// job, budgets or a plan must have it.
+// job, budgets, a window or a plan must have it.
 func AppendFact(b []byte, f *fact.Fact) []byte {
 	b = number(b, `{"t":`, f.At)
 	b = word(b, `,"fact":"`, f.Kind.String())
@@ -85,6 +85,8 @@ func AppendFact(b []byte, f *fact.Fact) []byte {
 		b = appendString(append(b, `,"name":`...), f.Budgets.Name)
 		b = appendString(append(b, `,"yaml":`...), string(f.Budgets.YAML()))
 		return said(b, f)
+	case fact.WindowSet, fact.WindowLifted:
+		return said(appendWindow(b, f), f)
 	case fact.NodeDown, fact.NodeUp, fact.NodeDrained, fact.NodeResumed:
 		b = number(b, `,"node":`, int64(f.Node))
 		return said(b, f)

@@ -66,6 +66,9 @@ func everyFact(j *workload.Job) []fact.Fact {
 		{Kind: fact.JobObserved, At: 5, Node: -1, Since: 0, Until: 4, Outcome: workload.OutcomeFailed, Exit: 3, By: "slurm"},
 		{Kind: fact.JobObserved, At: 5, Node: -1, Since: workload.Unknown, Until: 4, Outcome: workload.OutcomeCancelled},
 		{Kind: fact.NodeDrained, At: 5, Job: -1, Node: 1, By: "root", Text: "a fan"},
+		{Kind: fact.WindowSet, At: 5, Job: -1, Node: -1, By: "root", Text: "a pump", Window: &fact.Window{ID: "rack \"1\"", Nodes: []int32{0, 2}, From: -7, Until: 9}},
+		{Kind: fact.WindowSet, At: 5, Job: -1, Node: -1, Window: &fact.Window{ID: "w", Nodes: []int32{1}, Until: 9, Teams: []string{"größe", ""}, Users: []string{"ann"}}},
+		{Kind: fact.WindowLifted, At: 5, Job: -1, Node: -1, By: "root", Window: &fact.Window{ID: "w"}},
 		{Kind: fact.DemandChanged, At: 5, Node: -1, Demand: 7}, {Kind: fact.DemandChanged, At: 5, Node: -1},
 		{Kind: fact.SessionIdle, At: 5, Attempt: 6, Node: -1, Since: -3}, {Kind: fact.SessionActive, At: 5, Node: -1},
 		{Kind: fact.PlanProposed, At: 5, Job: -1, Node: -1, Plan: &fact.Plan{Until: 9, Inputs: "e3b0", Solver: "search (\"größe\")", Objective: -1 << 63, Bound: 1<<63 - 1,
@@ -96,7 +99,7 @@ func everyAction() []fact.Action {
 		{Do: fact.Resize, At: 6, Attempt: 3, For: -1, Reason: fact.Reason{Code: fact.PlannedLater, For: -1, Until: 90}},
 		{Do: fact.Uncharge, At: 6, Attempt: 3, For: -1, Reason: fact.Reason{Code: fact.BudgetShort, For: -1}},
 		{Do: fact.Start, At: 6, Attempt: 4, For: -1, Reason: fact.Reason{Code: fact.Proposed, For: -1}}, {Do: fact.Start, At: 6, Reason: fact.Reason{Code: fact.OffPlan, For: -1, Until: 5}},
-		{Do: fact.Reserve, At: 6, For: -1, Until: 99}, {Do: fact.Release, At: 7, For: -1}, {Do: fact.Refuse, At: 8, For: -1},
+		{Do: fact.Reserve, At: 6, For: -1, Until: 99}, {Do: fact.Stop, At: 6, Attempt: 9, For: -1, Until: 8, Reason: fact.Reason{Code: fact.InWindow, For: -1, Block: 3, Until: 9}}, {Do: fact.Release, At: 7, For: -1}, {Do: fact.Refuse, At: 8, For: -1},
 	}
 }
 
@@ -227,6 +230,13 @@ func TestErrorsSayWhereAndWhat(t *testing.T) {
 		"unknown job":     {`{"t":10,"fact":"started","job":1,"try":1}`, "no job of this number"},
 		"unknown victim":  {`{"t":10,"do":"stop","job":0,"try":1,"for":7}`, "no job of this number"},
 		"no attempt":      {`{"t":10,"fact":"started","job":0}`, `no field "try"`},
+		"no such window":  {`{"t":10,"fact":"window-set","id":"w","nodes":[2],"from":1,"until":2}`, "there are 2 nodes"},
+		"odd window":      {`{"t":10,"fact":"window-set","id":"w","nodes":[1,0],"from":1,"until":2}`, "ascend"},
+		"empty window":    {`{"t":10,"fact":"window-set","id":"w","nodes":[1],"from":2,"until":2}`, "ends after"},
+		"no nodes":        {`{"t":10,"fact":"window-set","id":"w","nodes":{},"from":1,"until":2}`, "a list of numbers"},
+		"teams of a kind": {`{"t":10,"fact":"window-set","id":"w","nodes":[0],"from":1,"until":2,"teams":[1]}`, "a list of texts"},
+		"window for ever": {`{"t":10,"fact":"window-set","id":"w","nodes":[0],"from":1}`, `no field "until"`},
+		"nameless window": {`{"t":10,"fact":"window-lifted","id":""}`, "not empty"},
 		"unknown node":    {`{"t":10,"fact":"node-down","node":2}`, "no node"},
 		"node -1":         {`{"t":10,"fact":"node-down","node":-1}`, "no node"},
 		"out of number":   {`{"t":10,"fact":"submitted","job":2,"spec":{"id":"b","submit_ms":1,"gpus":1}}`, "out of number"},

@@ -37,6 +37,11 @@ func FuzzReader(f *testing.F) {
 {"t":12,"fact":"observed","job":0,"since":3,"until":12,"outcome":"failed","exit":9,"by":"slurm"}
 {"t":13,"fact":"observed","job":0,"until":3,"outcome":"cancelled"}
 `))
+	f.Add([]byte(head(f)), []byte(`{"t":11,"fact":"window-set","id":"w","nodes":[0,1],"from":3,"until":12,"teams":["a","b"],"users":[ "u" ],"by":"root","text":"ours"}
+{"t":11,"fact":"window-set","id":"m","nodes":[ 1 ],"from":30,"until":31}
+{"t":11,"do":"stop","job":0,"try":1,"gpus":1,"until":12,"why":"window","block":1,"why_until":31}
+{"t":12,"fact":"window-lifted","id":"m","by":"root"}
+`))
 	cut := cutUp(f, sim.Options{Workload: someJobs(1, 12, true), Cluster: lab(false), Policy: shipped(f, "contract")}, 9)
 	f.Add(header, cut)
 	f.Add([]byte{}, cut[segments(cut)[1]:])

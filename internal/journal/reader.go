@@ -177,7 +177,7 @@ func (r *Reader) decode() (msg, want string) {
 	return msg, want
 }
 
-// checkFact checks what a fact names, and reads budgets, plans and submitted jobs.
+// checkFact checks what a fact names, and reads budgets, windows, plans and submitted jobs.
 func (r *Reader) checkFact(f *fact.Fact) (msg, want string) {
 	aboutNode := f.Kind >= fact.NodeDown && f.Kind <= fact.NodeResumed
 	if f.Node != -1 || aboutNode {
@@ -194,6 +194,13 @@ func (r *Reader) checkFact(f *fact.Fact) (msg, want string) {
 	case f.Kind == fact.PlanProposed:
 		if f.Plan, msg, want = r.l.plan(); msg == "" {
 			msg, want = r.checkPlan(f.Plan)
+		}
+		return msg, want
+	case f.Kind == fact.WindowSet, f.Kind == fact.WindowLifted:
+		if f.Window, msg, want = r.l.window(f.Kind); msg == "" && f.Kind == fact.WindowSet {
+			if err := f.Window.Check(len(r.header.Cluster.Nodes)); err != nil {
+				return err.Error(), "a window, see docs/facts.md"
+			}
 		}
 		return msg, want
 	case f.Kind != fact.JobSubmitted:

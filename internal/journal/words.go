@@ -12,8 +12,8 @@ import (
 var (
 	kindWords    = words(fact.JobObserved, fact.Kind.String)
 	doWords      = words(fact.Resize, fact.Do.String)
-	codeWords    = words(fact.Held, fact.Code.String)
-	causeWords   = words(fact.CauseOperator, fact.Cause.String)
+	codeWords    = words(fact.InWindow, fact.Code.String)
+	causeWords   = words(fact.CauseMaintenance, fact.Cause.String)
 	holdWords    = words(fact.HoldBegin, fact.HoldBy.String)
 	outcomeWords = words(workload.OutcomeUnknown, workload.Outcome.String)
 )

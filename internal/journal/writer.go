@@ -59,7 +59,7 @@ func (w *Writer) Segment(h *Header, at workload.Time, s *engine.State) {
 func (w *Writer) Fact(f *fact.Fact) {
 	if w.told = true; w.ready() {
 		if f.Kind == fact.JobSubmitted && f.Submitted == nil || f.Kind == fact.BudgetsChanged && f.Budgets == nil ||
-			f.Kind == fact.PlanProposed && f.Plan == nil || f.Kind.String() == "" {
+			f.Kind == fact.PlanProposed && f.Plan == nil || (f.Kind == fact.WindowSet || f.Kind == fact.WindowLifted) && f.Window == nil || f.Kind.String() == "" {
 			w.err = fmt.Errorf("journal: line %d would be a fact that says nothing", w.lines+1)
 			return
 		}
