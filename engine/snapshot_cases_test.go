@@ -103,7 +103,7 @@ func TestRestoreBetweenEndAndDraw(t *testing.T) {
 	is, _ := r.sharing.accounts.Left(1, 30*m)
 	was, _ := e.sharing.accounts.Left(1, 30*m)
 	// 10 minutes of two GPUs were committed, 20 more drawn; b is not committed yet.
-	if want := int64(10*budget.GPUHour) - 2000*30*m; was != want || is != want {
+	if want := 10*budget.GPUHour - 2000*30*m; was != want || is != want {
 		t.Errorf("%d left, restored %d, want %d", was, is, want)
 	}
 }
