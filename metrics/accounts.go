@@ -154,6 +154,7 @@ func (a *accounts) end(jobs []jobState, g *sim.Gauge) {
 		}
 	}
 	a.fresh = a.fresh[:0]
+	a.pools.pass(g.At)
 	if a.pools.count() == 1 {
 		a.pools.usable[0] = g.Available
 	}

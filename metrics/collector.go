@@ -79,7 +79,7 @@ type Collector struct {
 }
 
 // jobFailure stands in the lost of a [Collector] for runs that ended by themselves.
-const jobFailure = fact.CauseOperator + 1
+const jobFailure = fact.CauseMaintenance + 1
 
 // totals are integrals over one stretch of time.
 type totals struct {

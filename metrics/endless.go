@@ -99,6 +99,12 @@ func (c *Collector) rebudget(f *fact.Fact) {
 	e.keep(c, f.At)
 	c.cfg.Budgets = f.Budgets
 	a := newAccounts(&c.cfg, f.At, c.to)
+	if c.accounts != nil {
+		for _, m := range c.accounts.pools.windows {
+			a.pools.windows = append(a.pools.windows, maintenance{window: m.window})
+		}
+		a.pools.pass(f.At)
+	}
 	c.accounts = a
 	for n := range a.pools.nodes {
 		x := &a.pools.nodes[n]

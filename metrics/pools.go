@@ -17,14 +17,17 @@ type accountPools struct {
 	weight []int64
 	nodes  []poolNode
 	usable []int64
+	// windows are those of maintenance that are not over.
+	windows []maintenance
 }
 
 // poolNode is a node as far as it can be used: all of it while it is up and takes
-// work, what is busy while it is drained.
+// work, what is busy while it is drained or under maintenance.
 type poolNode struct {
 	pool                   int
 	installed, busy, shown int64
 	down, drained          bool
+	rests                  int
 }
 
 func newAccountPools(t *budget.Tree, s *cluster.Spec) accountPools {
@@ -85,6 +88,10 @@ func (p *accountPools) assign(place []fact.Grant, sign int64) {
 
 // fact takes in what becomes of a node.
 func (p *accountPools) fact(f *fact.Fact) {
+	if f.Kind == fact.WindowSet || f.Kind == fact.WindowLifted {
+		p.window(f)
+		return
+	}
 	if f.Node < 0 || int(f.Node) >= len(p.nodes) {
 		return
 	}
@@ -104,7 +111,7 @@ func (p *accountPools) show(n *poolNode) {
 	switch {
 	case n.down:
 		now = 0
-	case n.drained:
+	case n.drained || n.rests > 0:
 		now = n.busy
 	}
 	p.usable[n.pool] += now - n.shown

@@ -92,7 +92,7 @@ func (c *Collector) endRun(f *fact.Fact) {
 		return
 	}
 	switch f.Cause {
-	case fact.CausePreempted, fact.CauseReservation, fact.CauseDrain:
+	case fact.CausePreempted, fact.CauseReservation, fact.CauseDrain, fact.CauseMaintenance:
 		c.gaveWay(j, f.At)
 	case fact.CauseCancelled:
 		c.gone(f.Job)

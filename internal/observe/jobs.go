@@ -59,7 +59,7 @@ type jobs struct {
 	byID  map[string]*job
 	kept  [places]int64
 	// counts that no team has.
-	preempted    [fact.CauseOperator + 1]int64
+	preempted    [fact.CauseMaintenance + 1]int64
 	nodeFailures int64
 	failedStarts int64
 	refused      int64

@@ -41,10 +41,10 @@ var classNames = [classes]string{"allocated", "unallocated"}
 const outcomes = workload.OutcomeUnknown + 1
 
 // causes are those of stops after which a job waits again, or is parked.
-var causes = []fact.Cause{fact.CausePreempted, fact.CauseReservation, fact.CauseDrain, fact.CauseParked, fact.CauseYielded, fact.CauseOperator}
+var causes = []fact.Cause{fact.CausePreempted, fact.CauseReservation, fact.CauseDrain, fact.CauseParked, fact.CauseYielded, fact.CauseOperator, fact.CauseMaintenance}
 
 // lostCauses are what work is lost by.
-var lostCauses = []string{"preempted", "reservation", "node-failure", "cancelled", "drain", "parked", "yielded", "operator", "job-failure"}
+var lostCauses = []string{"preempted", "reservation", "node-failure", "cancelled", "drain", "parked", "yielded", "operator", "maintenance", "job-failure"}
 
 // others is the team that all beyond the limit are counted for.
 const others = "other"

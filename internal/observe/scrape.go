@@ -47,7 +47,7 @@ type count struct {
 	gauge   sim.Gauge
 	teams   []team
 	kept    [places]int64
-	stops   [fact.CauseOperator + 1]int64
+	stops   [fact.CauseMaintenance + 1]int64
 	failed  int64
 	refused int64
 	nodes   int64

@@ -14,6 +14,12 @@ type Namer interface {
 	Time(t workload.Time) string
 }
 
+// WindowNamer is a Namer that knows windows on nodes: which one keeps a node until a time, as in
+// "node n1 is kept for maintenance from 2 p.m. until 4 p.m.".
+type WindowNamer interface {
+	Window(node int32, until workload.Time) (text string, ok bool)
+}
+
 // Names names the jobs of a workload by their IDs and times by its calendar.
 func Names(w *workload.Workload) Namer { return workloadNames{w} }
 
@@ -89,6 +95,13 @@ func Sentence(r fact.Reason, names Namer) string {
 		return "A node of the place that was held for it takes no more work."
 	case fact.DependencyFailed:
 		return fmt.Sprintf("It can never start: %s ended in a way that does not satisfy its dependency.", other)
+	case fact.InWindow:
+		if w, ok := names.(WindowNamer); ok {
+			if text, ok := w.Window(r.Block, r.Until); ok {
+				return text + "."
+			}
+		}
+		return fmt.Sprintf("A node is kept for maintenance or for others until %s.", until)
 	case fact.Planned, fact.PlannedLater, fact.Unplanned, fact.Proposed, fact.OffPlan, fact.FollowsDemand:
 		return planSentence(r, until)
 	}

@@ -28,7 +28,7 @@ func parseRunName(s string) (r world.Run, ok bool) {
 
 // parseCause is the inverse of fact.Cause.String, none for what is unknown.
 func parseCause(s string) fact.Cause {
-	for c := fact.CauseNone; c <= fact.CauseOperator; c++ {
+	for c := fact.CauseNone; c <= fact.CauseMaintenance; c++ {
 		if c.String() == s {
 			return c
 		}
