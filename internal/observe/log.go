@@ -37,8 +37,6 @@ var lines = map[fact.Kind]line{
 	fact.NodeResumed:    {slog.LevelInfo, "a node was resumed"},
 	fact.WindowSet:      {slog.LevelInfo, "nodes are kept for a time"},
 	fact.WindowLifted:   {slog.LevelInfo, "nodes are not kept any more"},
-	fact.WindowSet:      {slog.LevelInfo, "a window was set"},
-	fact.WindowLifted:   {slog.LevelInfo, "a window was lifted"},
 	fact.BudgetsChanged: {slog.LevelInfo, "other budgets hold"},
 	fact.StartFailed:    {slog.LevelWarn, "a start failed"},
 	fact.LostSight:      {slog.LevelWarn, "a run is out of sight"},
@@ -71,10 +69,6 @@ func (l *Log) Fact(f *fact.Fact) {
 		a = append(a, slog.String("budgets", f.Budgets.Name))
 	case f.Window != nil:
 		a = append(a, slog.String("window", f.Window.ID))
-	case f.Kind == fact.WindowSet || f.Kind == fact.WindowLifted:
-		if f.Window != nil {
-			a = append(a, slog.String("window", f.Window.ID), slog.Int("nodes", len(f.Window.Nodes)))
-		}
 	case f.Kind >= fact.NodeDown && f.Kind <= fact.NodeResumed:
 		a = append(a, slog.String("node", l.node(f.Node)))
 	default:
