@@ -234,6 +234,13 @@ type Status struct {
 	NodesDown     int       `json:"nodes_down,omitempty"`
 	NodesDrained  int       `json:"nodes_drained,omitempty"`
 	Journal       Journal   `json:"journal"`
+	You           You       `json:"you"`
+}
+
+// You is who asks, as the daemon knows them.
+type You struct {
+	User string `json:"user"`
+	Role string `json:"role"`
 }
 
 // Journal is where the journal stands.

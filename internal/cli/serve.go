@@ -24,7 +24,9 @@ type serveFlags struct {
 	listen                          []string
 	cert, key, group                string
 	gpus                            int
-	shadow, demo, allowRoot         bool
+	shadow, enforce                 bool
+	demo, allowRoot                 bool
+	cluster                         string
 	logFormat, logLevel             string
 	checkpoint, restart, grace      workload.Span
 	limits                          live.Limits
@@ -61,7 +63,9 @@ daemon stops, and is found again when it starts. docs/serve.md tells all of it.`
 	fl.IntVar(&f.gpus, "gpus", 0, "pretend to have this `number` of GPUs instead of looking for real ones")
 	fl.StringVar(&f.policy, "policy", "contract", "`policy` for a new journal; later \"escala policy set\" changes it")
 	fl.StringVar(&f.budgets, "budgets", "", "budgets `file` for a new journal; later \"escala budget set\" changes them")
-	fl.BoolVar(&f.shadow, "shadow", false, "decide and journal everything, and do nothing")
+	fl.BoolVar(&f.shadow, "shadow", false, "decide and journal everything, and do nothing: another scheduler runs the jobs. docs/shadow.md")
+	fl.BoolVar(&f.enforce, "enforce", false, "do what is decided; that is the default on this machine")
+	fl.StringVarP(&f.cluster, "cluster", "c", "", "in shadow: the `cluster` that there is, instead of this machine: NODESxGPUS, pool:N or a file")
 	fl.BoolVar(&f.demo, "demo", false, "also submit the jobs of a small made-up lab, so that there is something to see")
 	fl.BoolVar(&f.allowRoot, "allow-root", false, "let jobs that root submits run as root")
 	fl.Var(newChoice(&f.logFormat, "auto", "text", "json"), "log-format", "how to log to standard error: auto, text, json")
@@ -82,11 +86,14 @@ func (f *serveFlags) run(cmd *cobra.Command, s *State) error {
 	if err != nil {
 		return err
 	}
-	if f.demo && f.gpus == 0 {
+	if f.demo && f.gpus == 0 && f.cluster == "" {
 		f.gpus = demoGPUs
 	}
 	if f.gpus < 0 || f.gpus > 64 {
 		return badUsage("--gpus 8", "--gpus %d: want 1 to 64 on one machine", f.gpus)
+	}
+	if err := f.mode(); err != nil {
+		return err
 	}
 	dir, err := s.stateDir(f.state)
 	if err != nil {
@@ -107,6 +114,11 @@ func (f *serveFlags) run(cmd *cobra.Command, s *State) error {
 			o.Listen = append(o.Listen, l)
 		}
 	}
+	if f.cluster != "" {
+		if o.Cluster, err = s.readCluster(f.cluster); err != nil {
+			return err
+		}
+	}
 	o.Keep = daemon.DefaultKeep()
 	if err := file.Apply(&o); err != nil {
 		return badInput(err, "docs/serve.md has every key of "+f.config)
@@ -124,7 +136,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s *State) error {
 	if o.Observe, err = f.observe.options(s); err != nil {
 		return err
 	}
-	o.Ready = func(i *daemon.Info) { s.greet(i, f.demo) }
+	o.Ready = func(i *daemon.Info) { s.greet(i, f.demo, f.shadow) }
 	err = daemon.Run(cmd.Context(), o)
 	var wrong *daemon.Misconfigured
 	if errors.As(err, &wrong) {
@@ -133,12 +145,25 @@ func (f *serveFlags) run(cmd *cobra.Command, s *State) error {
 	return err
 }
 
+// mode holds that it is clear whether anything is to be done.
+func (f *serveFlags) mode() error {
+	switch {
+	case f.shadow && f.enforce:
+		return badUsage("one of them", "--shadow does nothing, --enforce does what is decided")
+	case f.cluster != "" && !f.shadow:
+		return badUsage("--shadow --cluster "+f.cluster, "--cluster is on paper: jobs can be run on this machine alone")
+	case f.cluster != "" && f.gpus != 0:
+		return badUsage("--cluster "+f.cluster+" alone", "--cluster says what GPUs there are, and so does --gpus")
+	}
+	return nil
+}
+
 // startLatency is how long the start of a process may take before it is asked again.
 const startLatency = 30 * workload.Second
 
 // greet says what is served, and what to try next.
-func (s *State) greet(i *daemon.Info, demo bool) {
-	s.say("escala %s schedules this machine.\n", s.Build.name())
+func (s *State) greet(i *daemon.Info, demo, shadow bool) {
+	s.say("escala %s %s.\n", s.Build.name(), pick(shadow, "decides beside another scheduler, and does nothing", "schedules this machine"))
 	for n, part := range strings.Split(strings.TrimSuffix(i.World, "."), "; ") {
 		s.say("  %-8s %s\n", map[bool]string{true: "world"}[n == 0], part)
 	}
@@ -154,6 +179,10 @@ func (s *State) greet(i *daemon.Info, demo bool) {
 		s.say("A made-up lab submits jobs. In another terminal: escala top%s\n", server)
 		return
 	}
+	if shadow {
+		s.say("In another terminal: escala shadow%s\n", server)
+		return
+	}
 	s.say("In another terminal: escala submit%s --gpus 1 -- sleep 60\n", server)
 }
 
@@ -163,7 +192,7 @@ func (f *serveFlags) logger(s *State) *slog.Logger {
 	if f.logFormat == "json" || f.logFormat == "auto" && !s.Stderr.TTY {
 		return slog.New(slog.NewJSONHandler(s.Stderr, &slog.HandlerOptions{Level: level}))
 	}
-	return slog.New(tint.NewHandler(s.Stderr, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !s.colored(s.Stderr)}))
+	return slog.New(tint.NewTextHandler(s.Stderr, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !s.colored(s.Stderr)}))
 }
 
 const stateDirText = "$XDG_STATE_HOME/escala, else ~/.local/state/escala; of root /var/lib/escala"

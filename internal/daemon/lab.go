@@ -82,15 +82,14 @@ func (l *Lab) Run(ctx context.Context, d *live.Daemon) error {
 		if err != nil {
 			return err
 		}
-		if _, err := d.Submit(ctx, s); err != nil {
-			var busy *live.Busy
-			switch {
-			case ctx.Err() != nil || errors.Is(err, live.ErrClosed):
-				return nil
-			case errors.As(err, &busy), errors.Is(err, live.ErrUnavailable): // later
-			default:
-				return fmt.Errorf("the demo's lab: %w", err)
-			}
+		_, err = d.Submit(ctx, s)
+		var busy *live.Busy
+		later := errors.As(err, &busy) || errors.Is(err, live.ErrUnavailable)
+		if ctx.Err() != nil || errors.Is(err, live.ErrClosed) {
+			return nil //nolint:nilerr // it was asked to end
+		}
+		if err != nil && !later {
+			return fmt.Errorf("the demo's lab: %w", err)
 		}
 		gpus := float64(d.Counts().Installed) / 1000
 		if n < atOnce {

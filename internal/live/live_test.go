@@ -128,6 +128,18 @@ func TestDependencies(t *testing.T) {
 	})
 }
 
+func TestAJobWaitsForAllOfAnArray(t *testing.T) {
+	bubble(t, lasts(time.Minute), nil, func(r *rig) {
+		array := r.submit("ana", 4, func(s *Submission) { s.Indices, s.Throttle = []int32{3, 4}, 1 })
+		id := r.submit("ana", 1, func(s *Submission) { s.Job.After = []workload.Dependency{{Job: array, When: workload.AfterOK}} })
+		r.wait(62 * time.Second)
+		r.want(array+"_3", "completed")
+		r.want(id, "blocked")
+		r.wait(61 * time.Second)
+		r.want(id, "running")
+	})
+}
+
 func TestAKeyMakesASubmissionOne(t *testing.T) {
 	bubble(t, lasts(time.Minute), nil, func(r *rig) {
 		with := func(s *Submission) { s.Key = "k" }

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -281,6 +282,7 @@ func (t *tx) check(s *Submission) error {
 	if err := j.Need.Check(); err != nil {
 		return &Invalid{"need", err.Error()}
 	}
+	j.After = t.members(j.After)
 	for _, a := range j.After {
 		n, ok := t.d.book.byID[a.Job]
 		if !ok {
@@ -335,4 +337,43 @@ func teamsOf(tree *budget.Tree) []string {
 		}
 	}
 	return out
+}
+
+// members puts the jobs of an array that are known for the array's ID: what waits for an array waits for
+// all of it.
+func (t *tx) members(after []workload.Dependency) []workload.Dependency {
+	b := t.d.book
+	var out []workload.Dependency
+	for i, a := range after {
+		var jobs []workload.Dependency
+		if _, known := b.byID[a.Job]; !known {
+			for _, list := range [][]int32{b.alive, b.ended} {
+				for _, n := range list {
+					j := b.jobs[n]
+					if j == nil {
+						continue
+					}
+					if of, _, ok := ArrayOf(j.Spec.ID); ok && of == a.Job {
+						jobs = append(jobs, workload.Dependency{Job: j.Spec.ID, When: a.When})
+					}
+				}
+			}
+		}
+		switch {
+		case len(jobs) > 0:
+			if out == nil {
+				out = slices.Clone(after[:i])
+			}
+			out = append(out, jobs...)
+		case out != nil:
+			out = append(out, a)
+		}
+	}
+	if out == nil {
+		return after
+	}
+	slices.SortFunc(out, func(a, b workload.Dependency) int {
+		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.When, b.When))
+	})
+	return slices.Compact(out)
 }

@@ -55,7 +55,7 @@ func (s *Server) events(ctx context.Context, in *eventsIn, send sse.Sender) {
 	for {
 		select {
 		case <-quiet.C:
-			if send.Data(beat{s.d.Now().UnixMilli()}) != nil {
+			if s.cfg.Auth.Still(s.who(ctx)) != nil || send.Data(beat{s.d.Now().UnixMilli()}) != nil {
 				return
 			}
 		case <-ctx.Done():
