@@ -27,6 +27,8 @@ type Book struct {
 	keep  int
 	nodes []Node
 	users map[string]*Usage
+	// reals are runs that go on under another scheduler, of jobs that have ended here.
+	reals map[int32]Real
 	keys  map[string]keyed
 	// given are the keys in the order of their times.
 	given []given
@@ -78,7 +80,7 @@ type Usage struct{ Alive, Running int }
 
 // NewBook returns an empty book of a cluster.
 func NewBook(spec *cluster.Spec) *Book {
-	b := &Book{jobs: map[int32]*Job{}, byID: map[string]int32{}, users: map[string]*Usage{}, keys: map[string]keyed{}, spec: spec}
+	b := &Book{jobs: map[int32]*Job{}, byID: map[string]int32{}, users: map[string]*Usage{}, reals: map[int32]Real{}, keys: map[string]keyed{}, spec: spec}
 	b.nodes = make([]Node, max(len(spec.Nodes), 1))
 	for i := range b.nodes {
 		b.nodes[i].Since = workload.Unknown
@@ -100,6 +102,9 @@ func (b *Book) fact(f *fact.Fact) {
 		return
 	case fact.JobSubmitted:
 		b.submitted(f)
+		return
+	case fact.JobObserved:
+		b.observed(f)
 		return
 	}
 	j := b.jobs[f.Job]
@@ -233,6 +238,9 @@ func (b *Book) end(j *Job, at workload.Time, o workload.Outcome) {
 // retire takes a job out of those that are alive.
 func (b *Book) retire(j *Job, at workload.Time) {
 	j.Ended = at
+	if j.Real != nil && j.Real.Open() {
+		b.reals[j.Number] = *j.Real
+	}
 	if u := b.user(j); u.Alive == 1 {
 		delete(b.users, j.Spec.User)
 	} else {

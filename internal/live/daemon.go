@@ -39,7 +39,8 @@ type Config struct {
 	Log *slog.Logger
 	// Limits bound what users may have.
 	Limits Limits
-	// Shadow: everything is decided and journalled, and nothing done.
+	// Shadow: everything is decided and journalled, and nothing done: World is one of shadows, and
+	// another scheduler runs the jobs.
 	Shadow bool
 	// SegmentBytes is how much is written before a new segment begins; 0 = 64 MiB.
 	SegmentBytes int64

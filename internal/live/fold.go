@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -36,7 +37,7 @@ func (d *Daemon) fold(ctx context.Context) error {
 			return err
 		}))
 	}()
-	defer in.Close()
+	defer func() { _ = in.Close() }()
 	if err := d.foldFrom(in); err != nil {
 		return fmt.Errorf("reading the journal from batch %d: %w", d.head.Segment, err)
 	}
@@ -47,6 +48,9 @@ func (d *Daemon) fold(ctx context.Context) error {
 	d.log.Info("the journal was read", "batches", d.head.Seq-d.head.Segment+1, "bytes", d.written, "alive", len(d.book.alive)-d.book.gone,
 		"took", d.cfg.Now().Sub(began).Round(time.Millisecond))
 	if err := d.sameCluster(); err != nil {
+		return err
+	}
+	if err := d.sameMode(); err != nil {
 		return err
 	}
 	// What was folded is not what decided before to the last bit: when it would have been asked
@@ -100,8 +104,12 @@ func (w *folder) Snapshot(e *engine.Engine, raw []byte) {
 		T    workload.Time `json:"t"`
 		Live *saved        `json:"live"`
 	}
-	if err := json.Unmarshal(raw, &line); err != nil || line.Live == nil {
-		w.err = fmt.Errorf("the snapshot does not hold what a live journal's does: %v", err)
+	if err := json.Unmarshal(raw, &line); err != nil {
+		w.err = fmt.Errorf("the snapshot of a live journal: %w", err)
+		return
+	}
+	if line.Live == nil {
+		w.err = errors.New("the snapshot is that of a simulation: it does not hold what a live journal's does")
 		return
 	}
 	w.d.policyBy = line.Live.PolicyBy
@@ -116,7 +124,9 @@ func (w *folder) Snapshot(e *engine.Engine, raw []byte) {
 
 func (w *folder) Fact(f *fact.Fact) {
 	w.d.book.fact(f)
-	w.d.seen(f.Job, f.At)
+	if f.Kind != fact.JobObserved {
+		w.d.seen(f.Job, f.At)
+	}
 }
 
 func (w *folder) Action(a *fact.Action) {
@@ -141,7 +151,7 @@ func (d *Daemon) beginJournal(ctx context.Context) error {
 	now := d.cfg.Now()
 	day := now.UTC().Truncate(24 * time.Hour)
 	d.header = &journal.Header{Engine: d.cfg.Version, Cluster: spec, Policy: d.cfg.Policy, Assume: d.cfg.Assume,
-		Workload: workload.Workload{Name: spec.Name, Source: "live", Format: "journal", Epoch: day.UnixMilli()}}
+		Workload: workload.Workload{Name: spec.Name, Source: d.source(), Format: "journal", Epoch: day.UnixMilli()}}
 	d.book, d.hours = NewBook(spec), newHours()
 	d.clock = newClock(d.cfg.Now, day.UnixMilli(), 0)
 	var err error

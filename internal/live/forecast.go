@@ -71,6 +71,12 @@ func (f *forecaster) fact(b *Book, x *fact.Fact) {
 		if j := b.jobs[x.Job]; j != nil && (x.Outcome == workload.OutcomeCompleted || x.Outcome == workload.OutcomeFailed || x.Outcome == workload.OutcomeTimeout) {
 			f.history.Add(j.Spec.User, j.Spec.Need.TotalGPUs(), said(j.Spec), x.Kept)
 		}
+	case fact.JobObserved:
+		r := Real{Since: x.Since, Until: x.Until}
+		if ran, ok := r.Length(); ok && b.jobs[x.Job] != nil {
+			j := b.jobs[x.Job].Spec
+			f.history.Add(j.User, j.Need.TotalGPUs(), said(j), ran)
+		}
 	case fact.JobHeld, fact.JobCancelled:
 		delete(f.predicted, x.Job)
 	}
@@ -149,7 +155,9 @@ func (d *Daemon) learn(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if j.Phase == Ended && j.Outcome != workload.OutcomeCancelled && len(j.Runs) > 0 {
+		if ran, ok := j.Real.Length(); ok {
+			f.history.Add(j.Spec.User, j.Spec.Need.TotalGPUs(), said(j.Spec), ran)
+		} else if !d.cfg.Shadow && j.Phase == Ended && j.Outcome != workload.OutcomeCancelled && len(j.Runs) > 0 {
 			f.history.Add(j.Spec.User, j.Spec.Need.TotalGPUs(), said(j.Spec), j.Kept)
 		}
 		if j.Spec.Submit > d.clock.last-arrivalsFrom {

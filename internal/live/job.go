@@ -68,6 +68,8 @@ type Job struct {
 	Failures int32
 	// Lost: the world cannot see the present run.
 	Lost bool
+	// Real is what another scheduler really did with it, nil where nothing is known.
+	Real *Real `json:",omitempty"`
 }
 
 // JobRun is one run of a job.

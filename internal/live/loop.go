@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/internal/store"
 	"github.com/escala-sched/escala/internal/world"
 	"github.com/escala-sched/escala/sim"
@@ -59,10 +60,6 @@ func (d *Daemon) Run(ctx context.Context) error {
 
 // begin tells the world what the journal believes, and sends again what it may not have got.
 func (d *Daemon) begin(ctx context.Context) error {
-	if d.cfg.Shadow {
-		d.ready.Store(true)
-		return nil
-	}
 	beliefs := d.beliefs()
 	if err := d.cfg.World.Begin(ctx, beliefs, d.inbox.report); err != nil {
 		return fmt.Errorf("beginning the world: %w", err)
@@ -207,6 +204,9 @@ func (d *Daemon) publish(t *tx) {
 	d.stats.Facts.Add(int64(len(t.facts)))
 	d.stats.Actions.Add(int64(len(t.actions)))
 	for i := range t.facts {
+		if d.cfg.Shadow && t.facts[i].Kind == fact.JobFinished {
+			continue // how long jobs run is learnt from reality
+		}
 		d.ahead.fact(d.book, &t.facts[i])
 	}
 	for i := range t.actions {
@@ -218,7 +218,7 @@ func (d *Daemon) publish(t *tx) {
 		}
 	}
 	if len(d.cfg.Observers) > 0 {
-		g := d.gauge(t.now)
+		g := d.standing(t.now)
 		for _, o := range d.cfg.Observers {
 			for i := range t.facts {
 				o.Fact(&t.facts[i])

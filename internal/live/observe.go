@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/escala-sched/escala/sim"
+	"github.com/escala-sched/escala/workload"
 )
 
 // Step is a part of the loop's work on one instant.
@@ -62,11 +63,15 @@ func (d *Daemon) timed(s Step, began time.Time, n int) {
 	}
 }
 
-// Gauge is the state of the cluster as the engine counts it.
-func (d *Daemon) Gauge() sim.Gauge {
-	d.book.mu.RLock()
-	defer d.book.mu.RUnlock()
-	return d.gauge(d.book.now)
+// Gauge is the state of the cluster as the engine counts it, before [Daemon.Run].
+func (d *Daemon) Gauge() sim.Gauge { return d.standing(d.book.now) }
+
+// standing is the state after an instant. To tell whether jobs fit, the engine marks for a moment
+// what is kept from them: nobody else may look meanwhile.
+func (d *Daemon) standing(now workload.Time) sim.Gauge {
+	d.book.mu.Lock()
+	defer d.book.mu.Unlock()
+	return d.gauge(now)
 }
 
 // Trouble tells whether the journal cannot be written.

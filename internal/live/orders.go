@@ -9,11 +9,9 @@ import (
 	"github.com/escala-sched/escala/workload"
 )
 
-// send gives the world what is on disk now. In shadow nothing is sent.
+// send gives the world what is on disk now.
 func (d *Daemon) send(t *tx) {
-	if d.cfg.Shadow {
-		return
-	}
+	d.watch(t)
 	if len(t.orders) > 0 {
 		began := d.cfg.Now()
 		d.cfg.World.Do(t.orders...)
@@ -35,6 +33,10 @@ func (d *Daemon) startOrder(n int32) world.Order {
 	}
 	o.Limit = time.Duration(j.Spec.Limit) * time.Millisecond
 	o.Why = report.Sentence(r.Why, d.names())
+	o.Done, o.Real = time.Duration(j.Kept)*time.Millisecond, d.realOf(j.Real)
+	if r.Attempt > 1 {
+		o.Restart = time.Duration(d.defaults().Fill(j.Spec.Contract).RestartCost) * time.Millisecond
+	}
 	return o
 }
 
@@ -83,7 +85,7 @@ func (d *Daemon) beliefs() []world.Belief {
 		}
 		switch j.Phase {
 		case Starting, Running, Stopping:
-			out = append(out, world.Belief{Order: d.startOrder(n), Up: j.Run().Up != workload.Unknown, Stopping: j.Phase == Stopping})
+			out = append(out, world.Belief{Order: d.startOrder(n), Up: j.Run().Up != workload.Unknown, Stopping: j.Phase == Stopping, Since: d.clock.wall(j.Run().Up)})
 		}
 	}
 	return out

@@ -77,7 +77,7 @@ func (t *tx) when(r *world.Report) workload.Time {
 // finished ends a job, unless it is to be tried again.
 func (t *tx) finished(j *Job, r *world.Report, f *fact.Fact) {
 	at := t.when(r)
-	if r.Outcome == workload.OutcomeFailed && j.Phase != Stopping && t.d.follow.retry(j) {
+	if r.Outcome == workload.OutcomeFailed && j.Phase != Stopping && !t.d.cfg.Shadow && t.d.follow.retry(j) {
 		f.Kind, f.Outcome, f.Cause = fact.JobStopped, 0, fact.CauseYielded
 		f.Kept, f.Lost, f.Restart = t.d.engine.Settle(r.Job, at, at, fact.CauseNodeFailure) // only what it saved before
 		if err := t.fact(*f); err == nil {

@@ -3,7 +3,6 @@ package live
 import (
 	"bytes"
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/escala-sched/escala/internal/journal"
 	"github.com/escala-sched/escala/internal/store"
 	"github.com/escala-sched/escala/internal/world"
+	"github.com/escala-sched/escala/internal/world/shadow"
 	"github.com/escala-sched/escala/internal/world/simworld"
 	"github.com/escala-sched/escala/policy"
 	"github.com/escala-sched/escala/sim"
@@ -85,7 +85,11 @@ func (r *rig) start() {
 
 func (r *rig) open() {
 	r.t.Helper()
-	r.cfg.World = r.machine.Open()
+	if r.cfg.Shadow {
+		r.cfg.World = shadow.Over(cluster.Uniform("rig", 2, 8), time.Now)
+	} else {
+		r.cfg.World = r.machine.Open()
+	}
 	d, err := Open(r.t.Context(), r.cfg)
 	if err != nil {
 		r.t.Fatal(err)
@@ -173,7 +177,7 @@ func (r *rig) verify() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if _, err := journal.Replay(in, true); err != nil && err != io.EOF {
+	if _, err := journal.Replay(in, true); err != nil {
 		r.t.Errorf("%v\n%s", err, tail(r.export(), 4000))
 	}
 }

@@ -3,6 +3,7 @@ package live
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/escala-sched/escala/engine"
@@ -22,6 +23,8 @@ type saved struct {
 	PolicyBy  string        `json:"policy_by,omitempty"`
 	BudgetsBy string        `json:"budgets_by,omitempty"`
 	Failed    []savedFailed `json:"failed,omitempty"`
+	// Reals go on under another scheduler, of jobs that have ended here.
+	Reals map[int32]Real `json:"reals,omitempty"`
 	// Hours are the rows of the hour that is not over.
 	Hours []store.HourRow `json:"hours,omitempty"`
 }
@@ -41,7 +44,7 @@ type savedJob struct {
 // save returns what a snapshot keeps of the book. The caller is the loop.
 func (d *Daemon) save() saved {
 	b := d.book
-	s := saved{Next: b.next, Nodes: b.nodes, PolicyBy: d.policyBy, BudgetsBy: b.budgetsBy, Hours: d.hours.present(d.clock.last), Jobs: make([]savedJob, 0, len(b.alive)-b.gone)}
+	s := saved{Next: b.next, Nodes: b.nodes, PolicyBy: d.policyBy, BudgetsBy: b.budgetsBy, Reals: b.reals, Hours: d.hours.present(d.clock.last), Jobs: make([]savedJob, 0, len(b.alive)-b.gone)}
 	for _, n := range b.alive {
 		if j := b.jobs[n]; j != nil && j.Phase.Alive() {
 			s.Jobs = append(s.Jobs, savedJob{Job: *j})
@@ -62,6 +65,7 @@ func (b *Book) load(s *saved, e *engine.Engine) error {
 	if len(s.Nodes) != len(b.nodes) {
 		return fmt.Errorf("the snapshot knows %d nodes, the cluster has %d", len(s.Nodes), len(b.nodes))
 	}
+	maps.Copy(b.reals, s.Reals)
 	b.next, b.nodes, b.budgets, b.budgetsBy = s.Next, s.Nodes, e.Budgets(), s.BudgetsBy
 	for i := range s.Jobs {
 		j := s.Jobs[i].Job

@@ -173,7 +173,7 @@ func (t *tx) submit(s *Submission) (*Submitted, error) {
 	}
 	out := s.done(b.next, false)
 	for i := range n {
-		if err := t.submitOne(s, out.Jobs[i], i); err != nil {
+		if err := t.submitOne(s, out.Jobs[i]); err != nil {
 			return nil, err // the engine takes any job that passed the check
 		}
 	}
@@ -187,7 +187,7 @@ func (t *tx) submit(s *Submission) (*Submitted, error) {
 }
 
 // submitOne queues one job of a submission.
-func (t *tx) submitOne(s *Submission, id string, i int) error {
+func (t *tx) submitOne(s *Submission, id string) error {
 	b := t.d.book
 	j := s.Job
 	j.ID, j.Submit = id, t.now

@@ -31,6 +31,8 @@ type tx struct {
 	nodes   []int32
 	orders  []world.Order
 	settled []world.Run
+	// watched are jobs with which another scheduler did something.
+	watched []int32
 	rows    store.Rows
 	spool   []spool.Entry
 	// policy that is to hold from the next instant on.
@@ -44,7 +46,7 @@ type newPolicy struct {
 
 func (t *tx) begin(now workload.Time) {
 	*t = tx{d: t.d, now: now, body: t.body[:0], facts: t.facts[:0], actions: t.actions[:0], changed: t.changed[:0], nodes: t.nodes[:0],
-		orders: nil, settled: nil, rows: store.Rows{}, spool: t.spool[:0]}
+		orders: nil, settled: nil, watched: t.watched[:0], rows: store.Rows{}, spool: t.spool[:0]}
 }
 
 // fact makes f true at this instant and writes it down, or says why it cannot be.
@@ -60,6 +62,10 @@ func (t *tx) fact(f fact.Fact) error {
 	t.lines++
 	t.facts = append(t.facts, f)
 	t.d.book.fact(&f)
+	if f.Kind == fact.JobObserved { // nothing has happened here
+		t.changed = append(t.changed, f.Job)
+		return nil
+	}
 	t.d.seen(f.Job, t.now)
 	t.touch(&f)
 	return nil

@@ -30,7 +30,7 @@ func (s *Server) until(t workload.Time) *time.Time {
 // now is the present on the journal's clock.
 func (s *Server) now() workload.Time { return s.d.Time(s.d.Now()) }
 
-const second = int64(workload.Second)
+const second = workload.Second
 
 // job renders a job; now is the journal's time.
 func (s *Server) job(j *live.Job, now workload.Time) api.Job {

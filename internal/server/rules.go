@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -80,7 +81,8 @@ func (s *Server) setBudgets(ctx context.Context, in *textIn) (*textOut, error) {
 
 // precondition answers 412 where a tag was named that does not hold any more.
 func (s *Server) precondition(header string, err error) error {
-	if c, ok := err.(*live.Conflict); ok && match(header) != "" {
+	var c *live.Conflict
+	if errors.As(err, &c) && match(header) != "" {
 		return huma.NewError(http.StatusPreconditionFailed, c.Error())
 	}
 	return s.problem(err)
