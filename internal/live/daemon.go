@@ -104,6 +104,10 @@ type Daemon struct {
 	// ready: the journal can be written and the world was begun. trouble is what keeps it from that.
 	ready   atomic.Bool
 	trouble atomic.Pointer[string]
+	// writing is since when a batch is being written, nil = none is.
+	writing atomic.Pointer[time.Time]
+	// headNow is where the journal ends on disk.
+	headNow atomic.Pointer[store.Head]
 	stats   Stats
 	mu      sync.Mutex
 	// policyBy is who set the policy in force.
@@ -124,6 +128,16 @@ var ErrClosed = errors.New("the scheduler is going down")
 
 // ErrUnavailable says that the journal cannot be written for now.
 var ErrUnavailable = errors.New("the journal cannot be written for now")
+
+// Late says that a change was decided, and cannot be written for now. It will be as soon as it can.
+type Late struct{ Err error }
+
+func (e *Late) Error() string {
+	return ErrUnavailable.Error() + "; what was asked for will be done once it can be, and who sends it again with the same idempotency key learns what became of it: " + e.Err.Error()
+}
+
+// Unwrap tells that it is a case of [ErrUnavailable].
+func (e *Late) Unwrap() []error { return []error{ErrUnavailable, e.Err} }
 
 // Open folds the journal and begins the world. Run has to follow.
 func Open(ctx context.Context, cfg Config) (*Daemon, error) {
@@ -168,6 +182,16 @@ func (d *Daemon) Stats() *Stats { return &d.stats }
 func (d *Daemon) Ready() (ok bool, trouble string) {
 	if t := d.trouble.Load(); t != nil {
 		return false, *t
+	}
+	if since := d.writing.Load(); since != nil {
+		if took := d.cfg.Now().Sub(*since); took > slow {
+			return false, fmt.Sprintf("a write to the journal has been under way for %s", took.Round(time.Second))
+		}
+	}
+	select {
+	case <-d.done:
+		return false, ErrClosed.Error()
+	default:
 	}
 	return d.ready.Load(), "the scheduler is starting"
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/internal/world"
 )
 
@@ -16,7 +17,18 @@ type inbox struct {
 	// bell rings when something came.
 	bell   chan struct{}
 	closed bool
+	// refused is why no requests are taken for now, nil = they are.
+	refused error
+	// room is how many reports there may be before they are thinned out.
+	room int
 }
+
+const (
+	// mostWaiting bounds the requests that wait for the loop.
+	mostWaiting = 1 << 16
+	// thinFrom is how many reports may wait before those that later ones make void are left out.
+	thinFrom = 4096
+)
 
 // request is a change that somebody asked for.
 type request struct {
@@ -42,16 +54,34 @@ func (in *inbox) ring() {
 	}
 }
 
-// ask adds a request; false once the loop has gone.
-func (in *inbox) ask(r *request) bool {
+// ask adds a request, or says why it is not taken.
+func (in *inbox) ask(r *request) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.closed {
-		return false
+	switch {
+	case in.closed:
+		return ErrClosed
+	case in.refused != nil:
+		return in.refused
+	case len(in.requests) >= mostWaiting:
+		return &Busy{"too many changes wait to be made"}
 	}
 	in.requests = append(in.requests, r)
 	in.ring()
-	return true
+	return nil
+}
+
+// refuse takes no requests from now on, and answers those that wait; nil = take them again.
+func (in *inbox) refuse(err error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.refused = err; err == nil {
+		return
+	}
+	for _, r := range in.requests {
+		r.answer(nil, err)
+	}
+	in.requests = nil
 }
 
 // report takes what a world tells.
@@ -60,8 +90,49 @@ func (in *inbox) report(rs ...world.Report) {
 	defer in.mu.Unlock()
 	if !in.closed {
 		in.reports = append(in.reports, rs...)
+		if len(in.reports) > max(in.room, thinFrom) {
+			in.reports = thin(in.reports)
+			in.room = 2 * len(in.reports)
+		}
 		in.ring()
 	}
+}
+
+// thin leaves out what later reports make void, and what was told before: while nothing can be
+// written reports may pile up, and what is left is no more than a few for each run and node.
+func thin(list []world.Report) []world.Report {
+	type about struct {
+		kind fact.Kind
+		run  world.Run
+		node int32
+	}
+	state := func(r *world.Report) (about, bool) {
+		switch r.Kind {
+		case fact.NodeDown, fact.NodeUp:
+			return about{kind: fact.NodeDown, node: r.Node}, true
+		case fact.LostSight, fact.Found:
+			return about{kind: fact.Found, run: r.Run}, true
+		case fact.SessionIdle, fact.SessionActive:
+			return about{kind: fact.SessionIdle, run: r.Run}, true
+		case fact.JobCheckpointed:
+			return about{kind: r.Kind, run: r.Run}, true
+		}
+		return about{kind: r.Kind, run: r.Run, node: r.Node}, false
+	}
+	keep := map[about]int{}
+	for i := range list {
+		k, last := state(&list[i])
+		if _, told := keep[k]; last || !told { // of states the last counts, of all else the first
+			keep[k] = i
+		}
+	}
+	out := make([]world.Report, 0, len(keep))
+	for i := range list {
+		if k, _ := state(&list[i]); keep[k] == i {
+			out = append(out, list[i])
+		}
+	}
+	return out
 }
 
 // take empties the inbox, of requests no more than most. One that wants to be alone
@@ -98,9 +169,17 @@ func (in *inbox) close(err error) {
 	defer in.mu.Unlock()
 	in.closed = true
 	for _, r := range in.requests {
-		r.done <- answer{err: err}
+		r.answer(nil, err)
 	}
 	in.requests = nil
+}
+
+// answer tells what became of a request. Of several answers the first counts.
+func (r *request) answer(value any, err error) {
+	select {
+	case r.done <- answer{value, err}: // there is room for one
+	default:
+	}
 }
 
 // change has the loop make a change, and returns once it is on disk.
@@ -109,8 +188,8 @@ func change[T any](ctx context.Context, d *Daemon, do func(*tx) (T, error)) (T, 
 }
 
 func ask[T any](ctx context.Context, d *Daemon, r *request, none T) (T, error) {
-	if !d.inbox.ask(r) {
-		return none, ErrClosed
+	if err := d.inbox.ask(r); err != nil {
+		return none, err
 	}
 	select {
 	case a := <-r.done:

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,14 @@ import (
 
 // most is how many requests one batch takes: what comes while it is written is the next.
 const most = 8192
+
+const (
+	// answerAfter is how long those who asked for what is in a batch wait while it cannot be
+	// written, before they are told that it may come later.
+	answerAfter = 2 * time.Second
+	// slow is how long a single attempt may take before the daemon says that it is not ready.
+	slow = 10 * time.Second
+)
 
 // Run begins the world and serves until the context ends. What runs goes on without it.
 func (d *Daemon) Run(ctx context.Context) error {
@@ -87,6 +96,7 @@ func (d *Daemon) turn(ctx context.Context) error {
 	timed := now >= d.wake
 	t := &d.tx
 	t.begin(now)
+	t.asked = requests
 	d.book.mu.Lock()
 	if set != 0 {
 		t.clockStepped(set)
@@ -109,7 +119,7 @@ func (d *Daemon) turn(ctx context.Context) error {
 				if r.err == nil {
 					r.err = err
 				}
-				r.done <- answer{err: r.err}
+				r.answer(nil, r.err)
 			}
 			return err
 		}
@@ -117,12 +127,12 @@ func (d *Daemon) turn(ctx context.Context) error {
 	}
 	if t.policy != nil { // it is in force once it is on disk
 		if err := d.newSegment(ctx, t.policy); err != nil {
-			requests[0].done <- answer{err: err}
+			requests[0].answer(nil, err)
 			return err
 		}
 	}
 	for _, r := range requests {
-		r.done <- answer{r.value, r.err}
+		r.answer(r.value, r.err)
 	}
 	d.send(t)
 	d.timed(Turned, began, t.lines)
@@ -153,10 +163,15 @@ func (d *Daemon) decide(t *tx) {
 }
 
 // write puts a batch on disk, and goes on trying while the store cannot be reached: what
-// was decided stays decided, and nothing is sent before.
+// was decided stays decided, and nothing is sent before. Meanwhile requests are refused, and what
+// the world tells is gathered.
 func (d *Daemon) write(ctx context.Context, t *tx) error {
 	began := d.cfg.Now()
-	defer func() { d.timed(Appended, began, len(t.body)) }()
+	d.writing.Store(&began)
+	defer func() {
+		d.writing.Store(nil)
+		d.timed(Appended, began, len(t.body))
+	}()
 	b := &store.Batch{Seq: d.head.Seq + 1, Segment: d.segment, Epoch: d.epoch, At: t.now, Lines: t.lines, Body: t.body}
 	if d.segment == 0 {
 		b.Segment, d.segment = b.Seq, b.Seq
@@ -167,10 +182,10 @@ func (d *Daemon) write(ctx context.Context, t *tx) error {
 			break
 		}
 		if errors.Is(err, store.ErrStale) || errors.Is(err, store.ErrConflict) {
-			return fmt.Errorf("another scheduler writes this journal: %w", err)
+			return fmt.Errorf("%w: another scheduler writes this journal: %w", ErrClosed, err)
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("going down with a batch that is not on disk, nothing of which was done: %w", err)
+			return fmt.Errorf("%w with a batch that is not on disk, nothing of which was done: %w", ErrClosed, err)
 		}
 		text := err.Error()
 		if d.trouble.Swap(&text) == nil {
@@ -178,15 +193,24 @@ func (d *Daemon) write(ctx context.Context, t *tx) error {
 		}
 		d.stats.Retries.Add(1)
 		d.inbox.refuse(fmt.Errorf("%w: %w", ErrUnavailable, err))
+		if d.cfg.Now().Sub(began) > answerAfter {
+			for _, r := range t.asked {
+				r.answer(nil, cmp.Or(r.err, error(&Late{err})))
+			}
+			t.asked = nil
+		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(wait):
 		}
 	}
 	if d.trouble.Swap(nil) != nil {
+		d.inbox.refuse(nil)
 		d.log.Info("the journal can be written again")
 	}
 	d.head.Seq, d.head.Chain, d.head.At, d.head.Segment = b.Seq, b.Chain, b.At, b.Segment
+	head := d.head
+	d.headNow.Store(&head)
 	d.written += int64(len(b.Body))
 	d.stats.Batches.Add(1)
 	return nil
@@ -238,14 +262,4 @@ func (d *Daemon) gauge(now workload.Time) sim.Gauge {
 		WaitingJobs: g.WaitingJobs, WaitingMilli: g.WaitingMilli, RunningJobs: g.RunningJobs}
 	out.Fragmented = g.WaitingJobs > 0 && d.engine.Fragmented()
 	return out
-}
-
-// refuse answers requests that wait while nothing can be written.
-func (in *inbox) refuse(err error) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	for _, r := range in.requests {
-		r.done <- answer{err: err}
-	}
-	in.requests = nil
 }

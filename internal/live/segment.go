@@ -67,7 +67,9 @@ func (d *Daemon) newSegment(ctx context.Context, p *newPolicy) error {
 	}
 	d.segment, d.written = 0, 0
 	t := &d.tx
+	asked := t.asked
 	t.begin(max(d.head.At, 0))
+	t.asked = asked
 	t.body, t.lines = append(t.body, body...), 2
 	d.wake = 0
 	if err := d.write(ctx, t); err != nil {

@@ -35,6 +35,8 @@ type tx struct {
 	watched []int32
 	rows    store.Rows
 	spool   []spool.Entry
+	// asked are the requests that wait for this to be on disk.
+	asked []*request
 	// policy that is to hold from the next instant on.
 	policy *newPolicy
 }

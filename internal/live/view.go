@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,6 +81,9 @@ func (d *Daemon) View(ctx context.Context) (*View, error) {
 	}
 	began := d.cfg.Now()
 	st, err := d.state(ctx)
+	if v := d.LastView(); v != nil && errors.Is(err, ErrUnavailable) { // reading goes on
+		return v, nil
+	}
 	if err != nil {
 		return nil, err
 	}
