@@ -35,8 +35,9 @@ func (e *Engine) StateOf(n int32) string {
 // Settle is what the present run of a job leaves behind if it ends at a time: the work
 // that is safe in all, run time that has to be done again, and run time spent on
 // restarting. A run that ends by itself (cause none) keeps all it did; one that was asked
-// to stop at signal makes no progress from then on, if it saves its state when asked. It is
-// for worlds that know when things happen, and not what the contract makes of it.
+// to stop at signal makes no progress from then on, if it saves its state when asked; signal is
+// at where nobody asked. It is for worlds that know when things happen, and not what the contract
+// makes of it.
 func (e *Engine) Settle(n int32, at, signal workload.Time, cause fact.Cause) (kept, lost, restart workload.Span) {
 	if n = e.numbering.place(n); n < 0 || int(n) >= len(e.jobs) {
 		return 0, 0, 0
@@ -55,8 +56,8 @@ func (e *Engine) Settle(n int32, at, signal workload.Time, cause fact.Cause) (ke
 	if cause == fact.CauseNodeFailure {
 		c.CheckpointOnStop = false // a dead node saves nothing any more
 	}
-	if c.CheckpointOnStop && signal > j.since {
-		done = e.done(j, min(signal, at))
+	if c.CheckpointOnStop { // from the request on it writes its state, which is no progress
+		done = e.done(j, min(max(signal, j.since), at))
 	}
 	kept = Kept(c, j.kept, j.kept+done)
 	if c.CheckpointOnStop {
