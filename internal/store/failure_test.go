@@ -13,30 +13,33 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/escala-sched/escala/internal/store/pgtest"
 )
 
 // The server is killed in the middle and comes back: what fails says that it may be tried again, and
 // what was acknowledged is there.
 func TestPostgresGone(t *testing.T) {
 	postgres(t) // or skip
-	p := newServer()
+	p := pgtest.New(memory())
 	defer func() { // what was killed leaves shared memory behind, which the next one removes
-		if err := p.start(); err != nil {
+		if err := p.Start(); err != nil {
 			t.Error(err)
 		}
-		p.kill(syscall.SIGINT)
-		os.RemoveAll(p.dir)
+		if err := p.Remove(); err != nil {
+			t.Error(err)
+		}
 	}()
-	s := open(t, p.schema(t))
+	s := open(t, p.Schema(t))
 	var acked int64
 	note := func(seq int64) { acked = seq }
 	for round := range 3 {
 		killed := make(chan error)
 		go func() {
 			time.Sleep(50 * time.Millisecond)
-			p.kill(syscall.SIGKILL)
+			p.Kill(syscall.SIGKILL)
 			time.Sleep(50 * time.Millisecond)
-			killed <- p.start()
+			killed <- p.Start()
 		}()
 		var e *Error
 		err := live(s, 1<<40, note)
@@ -71,11 +74,11 @@ func TestPostgresGone(t *testing.T) {
 			t.Fatalf("round %d: %v", round, err)
 		}
 	}
-	p.kill(syscall.SIGKILL)
+	p.Kill(syscall.SIGKILL)
 	if _, err := s.Head(bg); !errors.Is(err, ErrUnavailable) {
 		t.Fatal(err)
 	}
-	if _, err := Open(bg, p.dsn("x")); !errors.Is(err, ErrUnavailable) || !Temporary(err) {
+	if _, err := Open(bg, p.DSN("x")); !errors.Is(err, ErrUnavailable) || !Temporary(err) {
 		t.Fatal(err)
 	}
 }
@@ -83,12 +86,12 @@ func TestPostgresGone(t *testing.T) {
 func TestPostgresRefuses(t *testing.T) {
 	p := postgres(t)
 	for dsn, want := range map[string]error{
-		strings.Replace(p.dsn(""), "/postgres?", "/nowhere?", 1):     ErrDenied,
-		strings.Replace(p.dsn(""), "escala@", "stranger:s3cret@", 1): ErrDenied,
+		strings.Replace(p.DSN(""), "/postgres?", "/nowhere?", 1):     ErrDenied,
+		strings.Replace(p.DSN(""), "escala@", "stranger:s3cret@", 1): ErrDenied,
 		"postgres://escala:s3cret@localhost:1/x?connect_timeout=1":   ErrUnavailable,
 		"postgres://escala:s3cret@localhost:port/x":                  ErrInvalid,
-		p.dsn("no_such_schema"):                                      ErrDenied,
-		p.schema(t) + "&default_transaction_read_only=on":            ErrReadOnly,
+		p.DSN("no_such_schema"):                                      ErrDenied,
+		p.Schema(t) + "&default_transaction_read_only=on":            ErrReadOnly,
 	} {
 		_, err := Open(bg, dsn)
 		if !errors.Is(err, want) || strings.Contains(err.Error(), "s3cret") {
@@ -99,7 +102,7 @@ func TestPostgresRefuses(t *testing.T) {
 
 // A commit waits for the disk whatever the server's default is.
 func TestPostgresDurable(t *testing.T) {
-	s := open(t, postgres(t).schema(t)+"&synchronous_commit=off")
+	s := open(t, postgres(t).Schema(t)+"&synchronous_commit=off")
 	var is string
 	if err := s.w.QueryRow("SHOW synchronous_commit").Scan(&is); err != nil || is != "on" {
 		t.Fatal(is, err)

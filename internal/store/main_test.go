@@ -67,7 +67,7 @@ func tempDir(t testing.TB) string {
 // fresh is the DSN of a store that does not exist yet.
 func fresh(t testing.TB, kind string) string {
 	if kind == "postgres" {
-		return postgres(t).schema(t)
+		return postgres(t).Schema(t)
 	}
 	return filepath.Join(tempDir(t), "data", "escala.db")
 }
