@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -283,7 +284,7 @@ func TestBundle(t *testing.T) {
 	host, _ := os.Hostname()
 	for name, text := range coded {
 		for _, who := range []string{"quixote", host} {
-			if bytes.Contains(text, []byte(who)) {
+			if regexp.MustCompile(`\b`+regexp.QuoteMeta(who)+`\b`).Match(text) {
 				t.Errorf("%s of the anonymised bundle names %s", name, who)
 			}
 		}

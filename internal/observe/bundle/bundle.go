@@ -92,10 +92,11 @@ func (s *Source) write(ctx context.Context, w *writer, o Options) error {
 	if err == nil {
 		err = w.text("metrics.txt", s.metrics(w.code))
 	}
-	for _, name := range []string{"goroutine", "heap"} {
-		if err == nil {
-			err = w.profile(name)
-		}
+	if err == nil {
+		err = w.profile("goroutine")
+	}
+	if err == nil && w.code == nil { // a heap profile tells where the program lies, which may be somebody's directory
+		err = w.profile("heap")
 	}
 	if err != nil {
 		return err
@@ -124,7 +125,7 @@ did. It holds no command lines, environments, logs of jobs, tokens or keys.
 
 version.json   the program            status.json     how things stand
 nodes.json     nodes                  goroutine.txt   what it is doing
-metrics.txt    Prometheus metrics     heap.pprof      go tool pprof
+metrics.txt    Prometheus metrics
 trace.jsonl    the jobs that ended, of the last segments of the journal: escala simulate trace.jsonl
 
 The key of the codes was forgotten: who does not know the names cannot find them by trying.
