@@ -284,7 +284,7 @@ func TestBundle(t *testing.T) {
 	host, _ := os.Hostname()
 	for name, text := range coded {
 		for _, who := range []string{"quixote", host} {
-			if regexp.MustCompile(`\b`+regexp.QuoteMeta(who)+`\b`).Match(text) {
+			if regexp.MustCompile(`\b` + regexp.QuoteMeta(who) + `\b`).Match(text) {
 				t.Errorf("%s of the anonymised bundle names %s", name, who)
 			}
 		}
