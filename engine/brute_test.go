@@ -19,11 +19,12 @@ import (
 // shapes and walks that end early must not change a single action.
 func TestShortcutsChangeNothing(t *testing.T) {
 	for seed := range uint64(18) {
-		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) { compareWithBrute(t, seed) })
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) { compareWithBrute(t, seed, false) })
+		t.Run(fmt.Sprint("windows/seed=", seed), func(t *testing.T) { compareWithBrute(t, seed, true) })
 	}
 }
 
-func compareWithBrute(t *testing.T, seed uint64) {
+func compareWithBrute(t *testing.T, seed uint64, windows bool) {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	p, _ := policy.Shipped("contract")
 	s := *p.Sharing
@@ -122,6 +123,21 @@ func compareWithBrute(t *testing.T, seed uint64) {
 			}
 			apply(fact.Fact{Kind: fact.JobSubmitted, At: now, Job: jobs, Node: -1, Submitted: j})
 			jobs++
+		}
+		if windows && rng.IntN(40) == 0 {
+			w := &fact.Window{ID: fmt.Sprint("w", now), From: now + rng.Int64N(6*workload.Hour)}
+			w.Until = w.From + 1 + rng.Int64N(6*workload.Hour)
+			for n := range int32(len(spec.Nodes)) {
+				if rng.IntN(3) == 0 {
+					w.Nodes = append(w.Nodes, n)
+				}
+			}
+			if rng.IntN(2) == 0 {
+				w.Teams = []string{teams[rng.IntN(len(teams))]}
+			}
+			if len(w.Nodes) > 0 {
+				apply(fact.Fact{Kind: fact.WindowSet, At: now, Job: -1, Node: -1, Window: w})
+			}
 		}
 		for again, turns := true, 0; again; turns++ {
 			a, b := es[0].Decide(now), es[1].Decide(now)

@@ -130,7 +130,7 @@ func (e *Engine) planAhead(d *decision) {
 	switch {
 	case p.broken:
 		e.replan(d)
-	case !p.early && !p.built:
+	case !p.early && (!p.built || e.endsNow(d.now)):
 		e.rebuild(d, p.queue)
 	case p.early:
 		e.rebuild(d, p.queue)
@@ -154,6 +154,17 @@ func (e *Engine) planAhead(d *decision) {
 		e.startSlots(d)
 	}
 	e.announceSlots(d)
+}
+
+// endsNow tells whether something that still runs is predicted to end by now: where others
+// that end at this very instant are not told yet, its GPUs are not free.
+func (e *Engine) endsNow(now workload.Time) bool {
+	for i := range e.pools {
+		if ends := e.pools[i].ends; len(ends) > 0 && ends[0].at <= now {
+			return true
+		}
+	}
+	return false
 }
 
 // inOrder returns jobs sorted by the policy's order.

@@ -129,11 +129,11 @@ func (e *Engine) certain(d *decision, shape *place.Shape, k int, w *claimant) (d
 		return date{}, false
 	}
 	s := e.sharing
+	e.unveil()
 	if s.limits == 0 && !s.brute && s.pol.Guard == policy.GuardWindow && s.loose.all[pool].Milli()+e.couldRestOn(w) < shape.Milli {
 		return date{}, false
 	}
 	cut := shape.Cut(k)
-	e.unveil()
 	f := e.frees[pool]
 	nodes := e.layout.Pools[pool].Nodes
 	debug := e.classes[e.jobs[w.job].class].known.debug

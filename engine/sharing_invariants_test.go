@@ -207,6 +207,9 @@ func (w *clay) decide() {
 			w.check(a.Do.String())
 			switch a.Do {
 			case fact.Start:
+				if err := checkStart(w.e, a); err != nil {
+					w.fatal("%v", err)
+				}
 				if w.held[a.Job] != 0 {
 					w.fatal("job %d starts, and is held", a.Job)
 				}
@@ -216,6 +219,9 @@ func (w *clay) decide() {
 			}
 		}
 		if !again {
+			if err := checkWindows(w.e); err != nil {
+				w.fatal("%v", err)
+			}
 			return
 		}
 	}
@@ -319,8 +325,13 @@ func TestSharingRecounts(t *testing.T) {
 		w.tell(fact.Fact{Kind: fact.BudgetsChanged, Job: none, Node: none, Budgets: clayTree(rt, pools), Epoch: workload.Unknown})
 		down, drained := map[int32]bool{}, map[int32]bool{}
 		for range rapid.IntRange(1, 80).Draw(rt, "steps") {
-			op := rapid.IntRange(0, 18).Draw(rt, "op")
+			op := rapid.IntRange(0, 20).Draw(rt, "op")
 			switch op {
+			case 19, 20:
+				f := drawWindow(rt, len(spec.Nodes), w.now)
+				if f.At = w.now; w.e.Apply(&f) == nil {
+					w.log = append(w.log, fmt.Sprintf("%d %s %+v", w.now, f.Kind, *f.Window))
+				}
 			case 0, 1, 2, 3:
 				j := &workload.Job{ID: fmt.Sprint(len(w.jobs)), Team: rapid.SampledFrom([]string{"x", "y", "z", "w"}).Draw(rt, "team"), User: rapid.SampledFrom([]string{"u", "v"}).Draw(rt, "user"),
 					Submit: w.now, Priority: int64(rapid.IntRange(0, 1).Draw(rt, "priority"))}

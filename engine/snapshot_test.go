@@ -48,6 +48,9 @@ func (w *twins) tell(f fact.Fact) bool {
 	if f.Budgets != nil {
 		w.note("  %s", f.Budgets.YAML())
 	}
+	if f.Window != nil {
+		w.note("  %+v", *f.Window)
+	}
 	g := f
 	errA, errB := w.a.Apply(&f), w.b.Apply(&g)
 	if fmt.Sprint(errA) != fmt.Sprint(errB) {
@@ -65,6 +68,9 @@ func show(a *fact.Action) string {
 func (w *twins) decide() {
 	for turn := 0; ; turn++ {
 		if turn > 300 {
+			if len(w.a.windows.list) > 0 {
+				w.fatal("decides without end")
+			}
 			w.t.Skip("decides without end")
 		}
 		x, y := w.a.Decide(w.now), w.b.Decide(w.now)
@@ -88,6 +94,11 @@ func (w *twins) decide() {
 		}
 		w.note("%d decided, wake at %d", w.now, x.Wake)
 		for i := range acts {
+			if acts[i].Do == fact.Start {
+				if err := checkStart(w.a, &acts[i]); err != nil {
+					w.fatal("%v", err)
+				}
+			}
 			errA, errB := w.a.Commit(&acts[i]), w.b.Commit(&bcts[i])
 			if errA != nil || errB != nil {
 				w.fatal("commit of %s: %v, restored %v", show(&acts[i]), errA, errB)
@@ -97,6 +108,9 @@ func (w *twins) decide() {
 			}
 		}
 		if !again {
+			if err := checkWindows(w.a); err != nil {
+				w.fatal("%v", err)
+			}
 			return
 		}
 	}
@@ -195,6 +209,7 @@ func differ(a, b *State) string {
 	show("jobs", len(a.jobs), len(b.jobs))
 	show("past", a.past, b.past)
 	show("running", a.running, b.running)
+	show("windows", a.windows, b.windows)
 	show("claims", a.claims, b.claims)
 	show("refuse", a.refuse, b.refuse)
 	show("stop", a.stop, b.stop)
@@ -359,7 +374,9 @@ func (w *twins) node() {
 
 func (w *twins) step(pools bool) {
 	t := w.t
-	switch op := rapid.IntRange(0, 30).Draw(t, "op"); op {
+	switch op := rapid.IntRange(0, 32).Draw(t, "op"); op {
+	case 31, 32:
+		w.tell(drawWindow(t, len(w.spec.Nodes), w.now))
 	case 0, 1, 2, 3, 4:
 		w.submit()
 	case 5, 6, 7:
