@@ -54,9 +54,14 @@ func history(t *testing.T, seed uint64) {
 			c.Policy = p
 		}
 	}
-	late := func(*world.Report) time.Duration { return time.Duration(rnd.IntN(2000)) * time.Millisecond }
-	double := func(*world.Report) (bool, time.Duration) {
-		return rnd.IntN(4) == 0, time.Duration(rnd.IntN(5000)) * time.Millisecond
+	// Drawn from what is reported alone: reports come from many goroutines.
+	draw := func(r *world.Report, salt uint64) *rand.Rand {
+		return rand.New(rand.NewPCG(seed+salt, uint64(r.Job)<<24|uint64(r.Attempt)<<8|uint64(r.Kind)))
+	}
+	late := func(r *world.Report) time.Duration { return time.Duration(draw(r, 100).IntN(2000)) * time.Millisecond }
+	double := func(r *world.Report) (bool, time.Duration) {
+		x := draw(r, 200)
+		return x.IntN(4) == 0, time.Duration(x.IntN(5000)) * time.Millisecond
 	}
 	if seed%3 == 0 {
 		late, double = nil, nil
