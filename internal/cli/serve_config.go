@@ -22,8 +22,10 @@ func (f *serveFlags) load(cmd *cobra.Command, s *State) (*daemon.File, error) {
 	if file, err = daemon.ParseFile(f.config, data); err != nil {
 		return nil, badInput(err, "docs/serve.md has every key")
 	}
+	// Of what contradicts each other the command line's holds.
+	mode := cmd.Flags().Changed("shadow") || cmd.Flags().Changed("enforce")
 	for _, x := range settings(file) {
-		if x.value == "" || cmd.Flags().Changed(x.option) {
+		if x.value == "" || cmd.Flags().Changed(x.option) || mode && (x.option == "shadow" || x.option == "enforce") {
 			continue
 		}
 		if err := cmd.Flags().Set(x.option, x.value); err != nil {
@@ -43,7 +45,7 @@ func settings(c *daemon.File) []setting {
 	return []setting{
 		{"state", "state", c.State}, {"journal", "journal", c.Journal}, {"tls.cert", "tls-cert", c.TLS.Cert}, {"tls.key", "tls-key", c.TLS.Key},
 		{"socketGroup", "socket-group", c.SocketGroup}, {"gpus", "gpus", number(c.GPUs)}, {"allowRoot", "allow-root", yes(c.AllowRoot)},
-		{"policy", "policy", c.Policy}, {"budgets", "budgets", c.Budgets}, {"shadow", "shadow", yes(c.Shadow)},
+		{"policy", "policy", c.Policy}, {"budgets", "budgets", c.Budgets}, {"shadow", "shadow", yes(c.Shadow)}, {"enforce", "enforce", yes(c.Enforce)}, {"cluster", "cluster", c.Cluster},
 		{"assume.checkpoint", "checkpoint", c.Assume.Checkpoint}, {"assume.restartCost", "restart-cost", text(c.Assume.RestartCost)}, {"assume.grace", "grace", text(c.Assume.Grace)},
 		{"limits.userJobs", "user-jobs", number(c.Limits.UserJobs)}, {"limits.jobs", "jobs", number(c.Limits.Jobs)}, {"limits.userGPUs", "user-gpus", number(c.Limits.UserGPUs)},
 		{"log.format", "log-format", c.Log.Format}, {"log.level", "log-level", c.Log.Level},

@@ -23,6 +23,8 @@ type File struct {
 	Policy      string     `yaml:"policy"`
 	Budgets     string     `yaml:"budgets"`
 	Shadow      *bool      `yaml:"shadow"`
+	Enforce     *bool      `yaml:"enforce"`
+	Cluster     string     `yaml:"cluster"`
 	Assume      fileAssume `yaml:"assume"`
 	Limits      struct {
 		UserJobs *int `yaml:"userJobs"`

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/escala-sched/escala/budget"
+	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/internal/api"
 	"github.com/escala-sched/escala/internal/auth"
 	"github.com/escala-sched/escala/internal/live"
@@ -48,8 +49,10 @@ type Options struct {
 	Policy  *policy.Policy
 	Budgets *budget.Tree
 	Assume  sim.Assumptions
-	// Shadow: everything is decided, and nothing done.
-	Shadow bool
+	// Shadow: everything is decided, and nothing done. Cluster is what there is then, nil = this
+	// machine.
+	Shadow  bool
+	Cluster *cluster.Spec
 	// AllowRoot lets jobs run as uid 0.
 	AllowRoot bool
 	Limits    live.Limits
@@ -120,47 +123,50 @@ func Run(ctx context.Context, o Options) error {
 		return &Misconfigured{fmt.Errorf("the spool: %w", err)}
 	}
 	defer func() { _ = sp.Close() }()
-	w, err := local.Open(ctx, local.Options{Dir: filepath.Join(o.State, "local"), Now: o.Now, Pretend: o.Pretend, AllowRoot: o.AllowRoot, Cgroups: o.Cgroups,
-		Payload: func(job int32) ([]byte, error) { return sp.Get(ctx, job) }})
+	w, err := openPlace(ctx, &o, sp)
 	if err != nil {
-		return &Misconfigured{fmt.Errorf("this machine: %w", err)}
+		return err
 	}
-	meter := newMeter(w, o.Log)
+	defer w.close()
+	meter := newMeter(w.measured(), o.Log)
 	seen, err := newWatch(ctx, &o, meter.last)
 	if err != nil {
-		_ = w.Close()
 		return &Misconfigured{err}
 	}
 	defer seen.close()
 	host, _ := os.Hostname()
-	d, err := live.Open(ctx, live.Config{Store: st, World: w, Spool: sp, Policy: o.Policy, Budgets: o.Budgets, Assume: o.Assume, Version: o.Version,
+	d, err := live.Open(ctx, live.Config{Store: st, World: w.world, Spool: sp, Policy: o.Policy, Budgets: o.Budgets, Assume: o.Assume, Version: o.Version,
 		Holder: fmt.Sprintf("pid %d on %s", os.Getpid(), host), Now: o.Now, Log: o.Log, Limits: o.Limits, Shadow: o.Shadow, Observers: seen.observers()})
 	if err != nil {
-		_ = w.Close()
 		var other *live.OtherCluster
-		if errors.As(err, &other) {
+		var mode *live.OtherMode
+		if errors.As(err, &other) || errors.As(err, &mode) {
 			return &Misconfigured{err}
 		}
 		return err
 	}
 	a, tokens, err := authOf(&o, d)
 	if err != nil {
-		_ = w.Close()
 		return &Misconfigured{err}
 	}
 	seen.begin(d)
-	srv := server.New(server.Config{Daemon: d, World: w, WorldText: w.Describe(), Auth: a, Payload: payload, Command: command(sp), Activity: meter.last,
-		Metrics: seen.metrics.Handler(), Settings: settings(&o), Version: o.Version, Revision: o.Observe.Revision, Log: o.Log})
+	served := server.Config{Daemon: d, World: w.world, WorldText: w.text, Auth: a, Activity: meter.last,
+		Metrics: seen.metrics.Handler(), Settings: settings(&o), Version: o.Version, Revision: o.Observe.Revision, Log: o.Log}
+	if !o.Shadow { // which keeps nothing of what it will not run
+		served.Payload, served.Command = payload, command(sp)
+	}
+	srv := server.New(served)
 	listeners, err := listen(ctx, &o)
 	if err != nil {
-		_ = w.Close()
 		return &Misconfigured{err}
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.Run(ctx) })
 	g.Go(func() error { d.Foresee(ctx); return nil })
 	g.Go(func() error { d.Retain(ctx, o.Keep); return nil })
-	g.Go(func() error { prune(ctx, w, d, *o.KeepRuns, o.Log); return nil })
+	if !o.Shadow {
+		g.Go(func() error { prune(ctx, w.here, d, *o.KeepRuns, o.Log); return nil })
+	}
 	g.Go(func() error { meter.run(ctx); return nil })
 	g.Go(func() error { return a.Run(ctx) })
 	for _, l := range listeners {
@@ -171,7 +177,7 @@ func Run(ctx context.Context, o Options) error {
 		g.Go(func() error { return o.Beside(ctx, d) })
 	}
 	if o.Ready != nil {
-		info := &Info{World: w.Describe(), Policy: d.Header().Policy.Name, Socket: filepath.Join(o.State, SocketName), Journal: o.Journal, TokenFile: auth.FirstToken(o.State)}
+		info := &Info{World: w.text, Policy: d.Header().Policy.Name, Socket: filepath.Join(o.State, SocketName), Journal: o.Journal, TokenFile: auth.FirstToken(o.State)}
 		for _, l := range listeners[1:] {
 			info.Addresses = append(info.Addresses, l.Addr().String())
 		}
