@@ -68,6 +68,9 @@ func (s *State) Alive() []Alive {
 // Down lists the nodes that have failed.
 func (s *State) Down() []int32 { return slices.Clone(s.down) }
 
+// Drained lists the nodes that are drained.
+func (s *State) Drained() []int32 { return slices.Clone(s.drained) }
+
 // Renumbered is the same state with the numbers of its jobs from 0 on, in their order. jobs are
 // what they declare, and was their numbers before; nil stands for a number that was left out.
 func (s *State) Renumbered() (t *State, jobs []*workload.Job, was []int32) {

@@ -67,8 +67,9 @@ func (t *classTally) add(j *workload.Job, o *sim.JobResult, end workload.Time) {
 	case started:
 		wait = o.FirstStart - j.Submit
 	case o.State == sim.Withdrawn:
-		wait = o.Queued
+		wait = o.Queued + o.Held
 	}
+	wait = max(0, wait-o.Held)
 	gpus := j.Need.TotalGPUs()
 	size := sizeOf(gpus)
 	t.enter(size, o, key(wait), started)

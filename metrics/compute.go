@@ -234,9 +234,10 @@ func (m *Metrics) job(t *tally, v *view, j *workload.Job, o *sim.JobResult, dura
 	if !open {
 		wait = o.FirstStart - j.Submit
 	}
+	wait = max(0, wait-o.Held)
 	queued, jct, ran := o.Queued, soFar, o.Ran
 	if open {
-		queued = max(queued, soFar)
+		queued = max(queued, wait)
 	}
 	unfinished := o.State != sim.Ended
 	if !unfinished {

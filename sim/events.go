@@ -14,7 +14,7 @@ type event struct {
 type eventKind uint8
 
 const (
-	budgets eventKind = iota // the subject is the place among the events of [From]
+	rules eventKind = iota // budgets and windows; the subject is the place among the events of [From]
 	nodeDown
 	drawnDown // by chance, not by plan
 	nodeUp

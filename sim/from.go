@@ -18,14 +18,14 @@ import (
 // Observers are told what comes, and nothing of what was before.
 type From struct {
 	State *engine.State
-	// Now is the time of the last instant of the state: all that comes is later.
+	// Now is the time of the last instant of the state. What comes then or later is still to come.
 	Now workload.Time
 	// StartLatency passes between a start action and the start, whatever the engine assumes.
 	StartLatency workload.Span
 	// Before is what the world knows of jobs that are alive in the state, by number.
 	Before map[int32]Before
-	// Events happen whatever is decided, by time: facts about nodes, budgets and demand, and
-	// holds, releases and cancellations of jobs. One that means nothing by then is left out.
+	// Events happen whatever is decided, by time: facts about nodes, budgets, windows and
+	// demand, and holds, releases and cancellations of jobs. One that means nothing by then is left out.
 	Events []fact.Fact
 }
 
@@ -120,12 +120,12 @@ func (r *run) expect() error {
 	kinds := map[fact.Kind]eventKind{fact.NodeDown: nodeDown, fact.NodeUp: nodeUp, fact.NodeDrained: nodeDrain, fact.NodeResumed: nodeResume}
 	for i := range r.o.From.Events {
 		f := &r.o.From.Events[i]
-		if f.At <= r.now && f.Kind != fact.DemandChanged {
+		if f.At < r.now && f.Kind != fact.DemandChanged {
 			return fmt.Errorf("an event at %d ms, and the state is of %d ms", f.At, r.now)
 		}
 		switch f.Kind {
-		case fact.BudgetsChanged:
-			r.events.push(event{at: f.At, kind: budgets, subject: int32(i)})
+		case fact.BudgetsChanged, fact.WindowSet, fact.WindowLifted:
+			r.events.push(event{at: f.At, kind: rules, subject: int32(i)})
 		case fact.NodeDown, fact.NodeUp, fact.NodeDrained, fact.NodeResumed:
 			r.events.push(event{at: f.At, kind: kinds[f.Kind], subject: f.Node})
 			if r.places == nil {

@@ -517,9 +517,9 @@ func (r *run) serve(x event) error {
 		if s := &r.state[n]; s.waits && s.attempt == 0 && r.res.Jobs[n].State == Unstarted {
 			return r.withdraw(n)
 		}
-	case budgets:
-		f := &r.o.From.Events[n]
-		return r.tell(&fact.Fact{Kind: f.Kind, At: r.now, Job: -1, Node: -1, Budgets: f.Budgets, Epoch: f.Epoch})
+	case rules:
+		f := r.o.From.Events[n]
+		return r.tell(&f)
 	default:
 		return r.nodeChange(x)
 	}

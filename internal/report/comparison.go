@@ -30,6 +30,8 @@ type Comparison struct {
 	Unbudgeted []Unbudgeted
 	// Policies in the order of the report; differences are to the first.
 	Policies []Policy
+	// Check says how near a replay of what was recorded comes to it, nil where nothing was.
+	Check *Check
 }
 
 // Assumption is one thing that was taken as given.

@@ -39,7 +39,7 @@ func WriteHTML(w io.Writer, c *Comparison) error {
 	v := pageView{
 		Title: c.title(), Finding: readable(Finding(c)), Version: c.Version,
 		CSS: template.CSS(pageCSS), JS: template.JS(pageJS), Hash: base64.StdEncoding.EncodeToString(sum[:]),
-		Chips: c.chips(), Numbers: c.numbers(), Groups: c.groupTable(), Types: c.typeTable(),
+		Chips: c.chips(), Numbers: c.numbers(), Check: c.checkTable(), Groups: c.groupTable(), Types: c.typeTable(),
 		Definitions: definitions(c), Policies: c.Policies,
 	}
 	for _, l := range c.head() {
@@ -87,7 +87,7 @@ type pageView struct {
 	Waits                   *waitBars
 	Picture                 *picture
 	NoPicture               string
-	Groups, Types           *textTable
+	Check, Groups, Types    *textTable
 	Head                    [][2]string
 	Definitions             [][2]string
 	Policies                []Policy

@@ -16,6 +16,7 @@ type jsonReport struct {
 	Input         jsonInput    `json:"input"`
 	Finding       string       `json:"finding"`
 	Policies      []jsonPolicy `json:"policies"`
+	Check         *Check       `json:"check,omitempty"`
 }
 
 type jsonInput struct {
@@ -92,7 +93,7 @@ type jsonPolicy struct {
 
 // WriteJSON writes the comparison for scripts, with everything it rests on.
 func WriteJSON(w io.Writer, c *Comparison) error {
-	r := jsonReport{SchemaVersion: schemaVersion, Input: c.jsonInput(), Finding: Finding(c), Policies: []jsonPolicy{}}
+	r := jsonReport{SchemaVersion: schemaVersion, Input: c.jsonInput(), Finding: Finding(c), Policies: []jsonPolicy{}, Check: c.Check}
 	for i := range c.Policies {
 		p := &c.Policies[i]
 		r.Policies = append(r.Policies, jsonPolicy{

@@ -14,6 +14,8 @@ type TableOptions struct {
 	// Width of the terminal in columns; policies that do not fit go into a
 	// further block. 0 = unlimited.
 	Width int
+	// Groups: teams, users or partitions follow, each with its own figures.
+	Groups bool
 }
 
 // cell is a figure and its difference to the first policy.
@@ -48,6 +50,8 @@ func (r *row) cellOf(c *Comparison, i int) cell {
 func WriteTable(w io.Writer, c *Comparison, o TableOptions) error {
 	t := tableWriter{Writer: bufio.NewWriter(w), c: c, o: o, rows: shownRows(c)}
 	t.head()
+	t.check()
+	t.finding()
 	t.measure()
 	for from := 0; from < len(c.Policies); {
 		from = t.block(from)
@@ -56,6 +60,9 @@ func WriteTable(w io.Writer, c *Comparison, o TableOptions) error {
 		t.WriteString("\nDifferences are to " + c.Policies[0].Name + ": percentage points (pp), and factors (x).\n")
 	}
 	t.closing()
+	if o.Groups {
+		t.groups()
+	}
 	return t.Flush()
 }
 
@@ -124,6 +131,10 @@ func (t *tableWriter) head() {
 		}
 	}
 	t.WriteString("\n")
+}
+
+// finding says in a sentence what came of it.
+func (t *tableWriter) finding() {
 	if len(t.c.Policies) > 1 {
 		for _, line := range t.wrap(Finding(t.c), 0) {
 			t.WriteString(line + "\n")
