@@ -3,6 +3,7 @@ package daemon
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,16 +11,22 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/escala-sched/escala/internal/api"
 	"github.com/escala-sched/escala/internal/client"
 	"github.com/escala-sched/escala/internal/journal"
+	"github.com/escala-sched/escala/internal/live"
 	"github.com/escala-sched/escala/internal/store"
+	"github.com/escala-sched/escala/internal/store/pgtest"
 	"github.com/escala-sched/escala/internal/world/local"
 	"github.com/escala-sched/escala/policy"
 	"github.com/escala-sched/escala/policy/celexpr"
@@ -37,15 +44,96 @@ func TestMain(m *testing.M) {
 	policy.CompileExpr = celexpr.Compile
 	if dir := os.Getenv(daemonEnv); dir != "" {
 		p, err := policy.Resolve("contract")
+		ctx, cancel := context.WithCancel(context.Background())
 		if err == nil {
-			err = Run(context.Background(), Options{State: dir, Journal: os.Getenv(journalEnv), Pretend: 8, Policy: p, AllowRoot: true, Cgroups: local.CgroupsOff, Version: "test", Now: time.Now,
+			err = Run(ctx, Options{Beside: confess(dir, cancel), State: dir, Journal: os.Getenv(journalEnv), Pretend: 8, Policy: p, AllowRoot: true, Cgroups: local.CgroupsOff, Version: "test", Now: time.Now,
 				Assume: sim.Assumptions{Checkpoint: -1, Grace: 2 * workload.Second, StartLatency: 30 * workload.Second},
 				Log:    slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})), Ready: func(*Info) { fmt.Println("ready") }})
+		}
+		cancel()
+		if err == nil {
+			os.Exit(0)
 		}
 		fmt.Fprintln(os.Stderr, "daemon:", err)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if pg.Load() != nil {
+		if err := pg.Load().Remove(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}
+	os.Exit(code)
+}
+
+// pg is the PostgreSQL of these tests, once one needed it.
+var pg atomic.Pointer[pgtest.Server]
+
+// postgres is an empty schema of a PostgreSQL; it skips the test where there is none.
+func postgres(t testing.TB) string {
+	t.Helper()
+	if pg.Load() == nil {
+		pg.Store(pgtest.New(""))
+	}
+	if why := pg.Load().Why; why != "" {
+		t.Skip("no PostgreSQL for the tests: " + why)
+	}
+	return pg.Load().Schema(t)
+}
+
+// confession is what a daemon says of its state right before it ends.
+type confession struct {
+	Hash string
+	// Ran is what its jobs had by their runs, Charged by the ledger, in milli-GPU x ms.
+	Ran, Charged int64
+}
+
+// confess has a daemon say it, and end, when it gets a SIGUSR1.
+func confess(dir string, end func()) func(context.Context, *live.Daemon) error {
+	return func(ctx context.Context, d *live.Daemon) error {
+		told := make(chan os.Signal, 1)
+		signal.Notify(told, syscall.SIGUSR1)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-told:
+		}
+		defer end()
+		var c confession
+		var err error
+		for after := ""; ; {
+			jobs, next, err := d.Past(ctx, live.Filter{}, after, 1000)
+			if err != nil {
+				return err
+			}
+			for i := range jobs {
+				for k := range jobs[i].Runs {
+					if r := &jobs[i].Runs[k]; r.Up != workload.Unknown {
+						until := r.Left
+						if r.Told != workload.Unknown {
+							until = min(until, r.Told)
+						}
+						c.Ran += r.Milli * max(until-r.Up, 0)
+					}
+				}
+			}
+			if after = next; next == "" {
+				break
+			}
+		}
+		rows, err := d.Ledger(ctx, 0, workload.Never)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			c.Charged += r.Allocated + r.Unallocated
+		}
+		if c.Hash, err = d.StateHash(ctx); err != nil {
+			return err
+		}
+		body, _ := json.Marshal(&c)
+		return os.WriteFile(filepath.Join(dir, "confession"), body, 0o600)
+	}
 }
 
 // victim is a daemon that is killed.
@@ -56,6 +144,8 @@ type victim struct {
 	cmd     *exec.Cmd
 	log     bytes.Buffer
 	c       *client.Client
+	// starts are how long each start took, until requests were answered.
+	starts []time.Duration
 }
 
 func (v *victim) start() {
@@ -67,9 +157,11 @@ func (v *victim) start() {
 	if err != nil {
 		v.t.Fatal(err)
 	}
+	began := time.Now()
 	if err := v.cmd.Start(); err != nil {
 		v.t.Fatal(err)
 	}
+	defer func() { v.starts = append(v.starts, time.Since(began)) }()
 	if n, err := out.Read(make([]byte, 6)); n == 0 {
 		v.t.Fatalf("the daemon does not start: %v\n%s", err, v.log.String())
 	}
@@ -81,10 +173,10 @@ func (v *victim) kill() {
 	_ = v.cmd.Wait()
 }
 
-// kills is how often the daemon is killed: 20 times, or ESCALA_SOAK times that.
-func kills() int {
+// soak is how many times as often things are done: ESCALA_SOAK, or once.
+func soak() int {
 	n, _ := strconv.Atoi(os.Getenv("ESCALA_SOAK"))
-	return 20 * max(n, 1)
+	return max(n, 1)
 }
 
 // A daemon that is killed at any time under load loses no job that it took, starts none twice
@@ -93,7 +185,18 @@ func TestKilledAtAnyTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
 	}
-	killedAtAnyTime(t, "", kills())
+	killedAtAnyTime(t, "", 20*soak())
+}
+
+func TestKilledAtAnyTimeWithPostgres(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes some seconds")
+	}
+	times := 8
+	if soak() > 1 {
+		times = 20 * soak()
+	}
+	killedAtAnyTime(t, postgres(t), times)
 }
 
 func killedAtAnyTime(t *testing.T, dsn string, times int) {
@@ -211,14 +314,36 @@ func (v *victim) settle(taken <-chan string, began string) {
 	if n == 0 || told < n {
 		t.Errorf("%d jobs were taken, %d runs of them told", n, told)
 	}
-	t.Logf("%d jobs, %d runs", n, told)
-	v.kill()
-	v.audit()
+	slices.Sort(v.starts)
+	t.Logf("%d kills, %d jobs, %d runs; starts took %v in the middle, %v at most", len(v.starts)-1, n, told, v.starts[len(v.starts)/2].Round(time.Millisecond), v.starts[len(v.starts)-1].Round(time.Millisecond))
+	v.audit(v.confess())
 }
 
-// audit reads the journal: the chain holds, deciding again comes to the same, and the ledger by hour
-// is no more than what ran.
-func (v *victim) audit() {
+// confess ends the daemon, after it has told of its state.
+func (v *victim) confess() *confession {
+	v.t.Helper()
+	if err := v.cmd.Process.Signal(syscall.SIGUSR1); err != nil {
+		v.t.Fatal(err)
+	}
+	if err := v.cmd.Wait(); err != nil {
+		v.t.Errorf("it does not end well: %v\n%s", err, v.log.String())
+	}
+	var c confession
+	body, err := os.ReadFile(filepath.Join(v.dir, "confession"))
+	if err == nil {
+		err = json.Unmarshal(body, &c)
+	}
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	if c.Ran != c.Charged || c.Ran == 0 {
+		v.t.Errorf("jobs had %d milli-GPU x ms, and the ledger has %d", c.Ran, c.Charged)
+	}
+	return &c
+}
+
+// audit reads the journal: the chain holds, deciding again comes to the same, and so does the state.
+func (v *victim) audit(c *confession) {
 	t := v.t
 	ctx := context.Background()
 	dsn := v.journal
@@ -233,15 +358,21 @@ func (v *victim) audit() {
 	if _, err := st.Verify(ctx, nil); err != nil {
 		t.Error(err)
 	}
-	var all bytes.Buffer
-	if err := st.Read(ctx, 0, func(b *store.Batch) error { _, err := all.Write(b.Body); return err }); err != nil {
-		t.Fatal(err)
-	}
-	r, err := journal.NewReader("journal", &all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := journal.Replay(r, true); err != nil {
-		t.Error(err)
+	for _, verify := range []bool{true, false} {
+		var all bytes.Buffer
+		if err := st.Read(ctx, 0, func(b *store.Batch) error { _, err := all.Write(b.Body); return err }); err != nil {
+			t.Fatal(err)
+		}
+		r, err := journal.NewReader("journal", &all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := journal.Replay(r, verify)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h := x.Engine.Snapshot().Settled().Hash(); h != c.Hash {
+			t.Errorf("the journal comes to state %s (deciding again: %v), the daemon had %s", h, verify, c.Hash)
+		}
 	}
 }
