@@ -26,7 +26,9 @@ type Book struct {
 	ended []int32 // the last ones, oldest first; as many as keep
 	keep  int
 	nodes []Node
-	users map[string]*Usage
+	// windows are those that are not over and the last of those that are, by when they were set.
+	windows []Window
+	users   map[string]*Usage
 	// reals are runs that go on under another scheduler, of jobs that have ended here.
 	reals map[int32]Real
 	keys  map[string]keyed
@@ -76,7 +78,11 @@ type Node struct {
 }
 
 // Usage is what a user has in the system.
-type Usage struct{ Alive, Running int }
+type Usage struct {
+	Alive, Running int
+	// jobs are those that are alive, by number; those that ended are taken out now and then.
+	jobs []int32
+}
 
 // NewBook returns an empty book of a cluster.
 func NewBook(spec *cluster.Spec) *Book {
@@ -96,6 +102,9 @@ func (b *Book) fact(f *fact.Fact) {
 	case fact.BudgetsChanged:
 		b.budgets, b.budgetsBy = f.Budgets, f.By
 		b.version++
+		return
+	case fact.WindowSet, fact.WindowLifted:
+		b.windowChanged(f)
 		return
 	case fact.NodeDown, fact.NodeUp, fact.NodeDrained, fact.NodeResumed:
 		b.node(f)
@@ -174,7 +183,9 @@ func (b *Book) enter(j *Job) {
 	b.byID[j.Spec.ID] = j.Number
 	b.alive = append(b.alive, j.Number)
 	b.counts[j.Phase]++
-	b.user(j).Alive++
+	u := b.user(j)
+	u.Alive++
+	u.jobs = append(u.jobs, j.Number)
 }
 
 func (b *Book) user(j *Job) *Usage {
@@ -243,8 +254,8 @@ func (b *Book) retire(j *Job, at workload.Time) {
 	}
 	if u := b.user(j); u.Alive == 1 {
 		delete(b.users, j.Spec.User)
-	} else {
-		u.Alive--
+	} else if u.Alive--; len(u.jobs) > 2*u.Alive+64 {
+		u.jobs = slices.DeleteFunc(u.jobs, func(n int32) bool { return b.jobs[n] == nil || !b.jobs[n].Phase.Alive() })
 	}
 	if b.gone++; b.gone > 256 && b.gone > len(b.alive)/4 {
 		b.alive = slices.DeleteFunc(b.alive, func(n int32) bool { return b.jobs[n] == nil || !b.jobs[n].Phase.Alive() })

@@ -42,7 +42,7 @@ type Config struct {
 	// Shadow: everything is decided and journalled, and nothing done: World is one of shadows, and
 	// another scheduler runs the jobs.
 	Shadow bool
-	// SegmentBytes is how much is written before a new segment begins; 0 = 64 MiB.
+	// SegmentBytes is how much is written before a new segment begins; 0 = 256 MiB.
 	SegmentBytes int64
 	// ForeseeEvery is how often at most forecasts are made anew; 0 = each second, if they are
 	// that quick.
@@ -145,7 +145,7 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.SegmentBytes == 0 {
-		cfg.SegmentBytes = 64 << 20
+		cfg.SegmentBytes = 256 << 20
 	}
 	d := &Daemon{cfg: cfg, log: cfg.Log, done: make(chan struct{})}
 	d.inbox.init()

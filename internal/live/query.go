@@ -93,9 +93,15 @@ func (d *Daemon) Alive(f Filter, after int32, limit int) (out []Job, more bool) 
 	b := d.book
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	i := sort.Search(len(b.alive), func(i int) bool { return b.alive[i] > after })
-	for ; i < len(b.alive); i++ {
-		j := b.jobs[b.alive[i]]
+	list := b.alive
+	if f.User != "" {
+		if list = nil; b.users[f.User] != nil {
+			list = b.users[f.User].jobs
+		}
+	}
+	i := sort.Search(len(list), func(i int) bool { return list[i] > after })
+	for ; i < len(list); i++ {
+		j := b.jobs[list[i]]
 		if j == nil || !j.Phase.Alive() || !f.Takes(j) {
 			continue
 		}

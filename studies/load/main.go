@@ -70,6 +70,9 @@ func main() {
 	}
 }
 
+// batchClients send batches at once.
+const batchClients = 4
+
 // daemon is a scheduler under load.
 type daemon struct {
 	cmd         *exec.Cmd
@@ -164,10 +167,17 @@ func run(bin string, rate, seconds, batch, batchSeconds, total int) error {
 	if batchSeconds > 0 {
 		began, sent := time.Now(), 0
 		for time.Since(began) < time.Duration(batchSeconds)*time.Second {
-			if err := d.batch(n, batch); err != nil {
-				return err
+			errs := make(chan error, batchClients)
+			for range batchClients {
+				from := n
+				go func() { errs <- d.batch(from, batch) }()
+				n, sent = n+batch, sent+batch
 			}
-			n, sent = n+batch, sent+batch
+			for range batchClients {
+				if err := <-errs; err != nil {
+					return err
+				}
+			}
 		}
 		f.BatchPerSec = float64(sent) / time.Since(began).Seconds()
 	}
