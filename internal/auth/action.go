@@ -25,6 +25,8 @@ const (
 	Requeue
 	// Checkpointed tells that a run has saved its state (Owner).
 	Checkpointed
+	// Observe tells what another scheduler did with a job.
+	Observe
 	// WhatIf asks what another policy or budget would do.
 	WhatIf
 	// Drain and Resume take nodes out of use and back.

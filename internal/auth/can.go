@@ -30,6 +30,7 @@ var rules = [actions]rule{
 	ReleaseOperator: {"release-operator", "release what an operator holds", Operator, Nobody, nil},
 	Requeue:         {"requeue", "have this job queued again", Operator, User, ofAccount},
 	Checkpointed:    {"checkpointed", "say that this job has saved its state", Operator, User, nil},
+	Observe:         {"observe", "say what another scheduler did with jobs", Operator, Nobody, nil},
 	WhatIf:          {"what-if", "ask what other rules would do", User, Nobody, nil},
 	Drain:           {"drain", "drain nodes", Operator, Nobody, nil},
 	Resume:          {"resume", "resume nodes", Operator, Nobody, nil},

@@ -9,6 +9,12 @@ import (
 	"github.com/escala-sched/escala/sim"
 )
 
+// Opener is an observer that wants to see the snapshot with which a file begins. The line may hold
+// more than the state; it is good until Open returns.
+type Opener interface {
+	Open(s *engine.State, line []byte)
+}
+
 // Observe folds a journal as [Replay] does and shows it to observers as the run that
 // wrote it did: facts and actions in order, and the state after each instant. A metric
 // collected from a journal is that of the run. Where the file begins with a snapshot, what
@@ -34,6 +40,11 @@ func Observe(r *Reader, observers ...sim.Observer) (*Replayed, error) {
 			p.show(observers)
 		}
 		if e.State != nil && !begun {
+			for _, o := range observers {
+				if o, ok := o.(Opener); ok {
+					o.Open(e.State, e.Raw)
+				}
+			}
 			tellState(e.State, observers)
 		}
 		begun = begun || e.Header == nil
