@@ -182,6 +182,7 @@ func soak() int {
 // A daemon that is killed at any time under load loses no job that it took, starts none twice
 // and forgets none: each run of each job begins exactly once, and the journal tells what was.
 func TestKilledAtAnyTime(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes half a minute")
 	}
@@ -189,6 +190,7 @@ func TestKilledAtAnyTime(t *testing.T) {
 }
 
 func TestKilledAtAnyTimeWithPostgres(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes some seconds")
 	}
@@ -200,14 +202,7 @@ func TestKilledAtAnyTimeWithPostgres(t *testing.T) {
 }
 
 func killedAtAnyTime(t *testing.T, dsn string, times int) {
-	dir := t.TempDir()
-	v := &victim{t: t, dir: filepath.Join(dir, "state"), journal: dsn}
-	began := filepath.Join(dir, "began")
-	c, err := client.New("unix:"+filepath.Join(v.dir, SocketName), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	v.c = c
+	v, began := newVictim(t, t.TempDir(), dsn)
 	v.start()
 	defer func() { v.kill() }()
 	rnd := rand.New(rand.NewPCG(uint64(times), 7))
@@ -237,16 +232,10 @@ func killedAtAnyTime(t *testing.T, dsn string, times int) {
 // submit asks for a job that says when it begins, and returns its ID if the daemon took it. A
 // submission that was not answered is sent again under its key, so that it is one.
 func (v *victim) submit(ctx context.Context, i int, began string) string {
-	script := "#!/bin/sh\necho $ESCALA_JOB_ID.$ESCALA_ATTEMPT >> " + began + "\nsleep 0." + strconv.Itoa(i%4) + "\n"
-	zero := int64(0)
-	s := api.Submit{Name: "k" + strconv.Itoa(i), Need: api.Need{GPUs: int32(1 + i%3)}, EstimateSeconds: 1, Run: &api.Run{Script: script, Dir: "/"}, Contract: api.Contract{CheckpointOnStop: true, GraceSeconds: 2}}
-	if i%5 == 0 {
-		s.Contract.MinRuntimeSeconds = &zero
-	}
+	s := v.body(i, began)
 	for ctx.Err() == nil {
 		var out api.Submitted
-		h := http.Header{"Idempotency-Key": {"key-" + strconv.Itoa(i)}}
-		_, err := v.c.Call(ctx, http.MethodPost, "/jobs", &s, &out, h)
+		_, err := v.c.Call(ctx, http.MethodPost, "/jobs", s, &out, http.Header{"Idempotency-Key": {key(i)}})
 		var gone *client.Unreachable
 		var problem *client.Problem
 		switch {
@@ -260,6 +249,19 @@ func (v *victim) submit(ctx context.Context, i int, began string) string {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return ""
+}
+
+func key(i int) string { return "key-" + strconv.Itoa(i) }
+
+// body is a job that says when it begins.
+func (v *victim) body(i int, began string) *api.Submit {
+	script := "#!/bin/sh\necho $ESCALA_JOB_ID.$ESCALA_ATTEMPT >> " + began + "\nsleep 0." + strconv.Itoa(i%4) + "\n"
+	zero := int64(0)
+	s := api.Submit{Name: "k" + strconv.Itoa(i), Need: api.Need{GPUs: int32(1 + i%3)}, EstimateSeconds: 1, Run: &api.Run{Script: script, Dir: "/"}, Contract: api.Contract{CheckpointOnStop: true, GraceSeconds: 2}}
+	if i%5 == 0 {
+		s.Contract.MinRuntimeSeconds = &zero
+	}
+	return &s
 }
 
 // settle waits until all is quiet, and compares what was promised with what was done.

@@ -177,7 +177,8 @@ func (d *Daemon) learn(ctx context.Context) error {
 func (d *Daemon) Foresee(ctx context.Context) {
 	var last *View
 	least := max(d.cfg.ForeseeEvery, time.Second)
-	for wait := least; ; {
+	// The first view is made at once: it is what is shown while the journal cannot be written.
+	for wait := time.Duration(0); ; {
 		select {
 		case <-ctx.Done():
 			return

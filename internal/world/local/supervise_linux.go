@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -267,9 +268,28 @@ func (s *supervisor) failed(err error) error {
 	return s.ended(e)
 }
 
+// ended writes the end down, and goes on trying while there is no room for that: without it the job
+// would count as killed.
 func (s *supervisor) ended(e *endRecord) error {
 	e.At = s.now().UTC()
-	return writeRecord(s.dir, endedFile, e, true)
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		err := writeRecord(s.dir, endedFile, e, true)
+		if err == nil || !passing(err) {
+			return err
+		}
+		fmt.Fprintf(s.noise(), "%v\n", err)
+		time.Sleep(wait)
+	}
+}
+
+// passing tells whether a file that could not be written may be later.
+func passing(err error) bool {
+	for _, e := range []error{unix.ENOSPC, unix.EDQUOT, unix.EROFS, unix.EIO, unix.ENFILE, unix.EMFILE, unix.ENOMEM} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // give puts a file into the run's directory that the job may read.
