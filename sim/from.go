@@ -29,17 +29,17 @@ type From struct {
 	Events []fact.Fact
 }
 
-// Before is what the world knows of a job and the engine does not; 0 = is not known, and
-// comes as it does in any run.
+// Before is what the world knows of a job and the engine does not. The zero value knows
+// nothing: all comes as it does in any run.
 type Before struct {
-	// FirstStart of a job that has run, and how many starts came true, those included that
-	// were told to stop on their way up.
-	FirstStart workload.Time
+	// Starts that came true, those included that were told to stop on their way up; FirstStart
+	// is the first of them, [workload.Unknown] if that is not known.
 	Starts     int32
-	// Confirm is when its start comes true, Leave when the run that was told to stop, at
-	// Told and for Cause, has left.
-	Confirm, Told, Leave workload.Time
+	FirstStart workload.Time
+	// Cause for which a run was told to stop, at Told; Leave is when it has left (0 = at its
+	// deadline). Confirm is when a start comes true (0 = after the latency).
 	Cause                fact.Cause
+	Told, Leave, Confirm workload.Time
 	// Idle: it is a session that has nothing to do, until Active (0 = to its end).
 	Idle   bool
 	Active workload.Time
@@ -153,7 +153,7 @@ func (r *run) takeUp(a *engine.Alive) {
 	r.res.Estimates[n] = a.Estimate
 	if res.Starts > 0 {
 		res.State = Requeued
-		if was.FirstStart > 0 {
+		if was.Starts > 0 {
 			res.FirstStart = was.FirstStart
 		}
 	}
@@ -214,9 +214,8 @@ func (r *run) takeUpRun(a *engine.Alive, was *Before) {
 	if a.State != "stopping" {
 		return
 	}
-	s.signal, s.cause = pick(was.Told, r.now), was.Cause
-	if s.cause == fact.CauseNone {
-		s.cause = fact.CausePreempted
+	if s.signal, s.cause = was.Told, was.Cause; s.cause == fact.CauseNone {
+		s.signal, s.cause = r.now, fact.CausePreempted
 	}
 	leave := a.Deadline
 	if leave == 0 {

@@ -172,9 +172,7 @@ func (a *asking) check(ctx context.Context, p *policy.Policy) (*report.Check, er
 	if err := a.c.s.play(t); err != nil {
 		return nil, err
 	}
-	if t.seen {
-		t.show()
-	}
+	t.show()
 	is := a.collector()
 	o := a.c.options(p)
 	o.Observers, o.Until = []sim.Observer{is}, max(to, 1)

@@ -83,7 +83,7 @@ func (b *book) state(s *engine.State, line int) {
 	for _, a := range s.Alive() {
 		j := &job{number: a.Number, line: line, spec: a.Job, submit: a.Job.Submit, est: a.Estimate, on: a.Runs, up: a.Up, asked: a.Cancelled,
 			done: a.Kept, starts: a.Starts, attempt: a.Attempt, starting: a.Runs && !a.Up, stopping: a.State == "stopping", idleSince: workload.Unknown}
-		j.before.Starts = a.Starts
+		j.before.Starts, j.before.FirstStart = a.Starts, workload.Unknown
 		if a.Up && a.Attempt == 1 {
 			j.before.FirstStart = a.Since
 		}

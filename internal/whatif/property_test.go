@@ -37,10 +37,7 @@ func TestTheSamePolicyIsWhatHappened(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		is = &starts{ids: func(n int32) string { return c.w.Jobs[n].ID }, from: s.now}
-		if s.whole {
-			is.from--
-		}
+		is = &starts{ids: func(n int32) string { return c.w.Jobs[n].ID }, from: s.from - 1}
 		x := c.options(s.header.Policy)
 		x.Observers = []sim.Observer{is}
 		if _, err := sim.Run(context.Background(), x); err != nil {

@@ -46,6 +46,7 @@ func (r *recorder) Action(a *fact.Action) {
 	case fact.Resize:
 		s.milli = a.Milli
 	case fact.Refuse:
+		s.waits = false
 		if j.State = sim.Refused; a.Reason.Code == fact.DependencyFailed {
 			j.State = sim.NeverReady
 		}

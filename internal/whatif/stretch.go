@@ -31,8 +31,8 @@ func (e *PolicyChanged) Error() string {
 // stretch is a part of a journal: the state that it begins with, and the lines after that.
 type stretch struct {
 	j *Journal
-	// from and to are its bounds, now the time of the state, which is that of the last line
-	// before. whole: it begins where the journal does.
+	// from and to are its bounds, both in it, now the time of the state, which is that of the
+	// last line before. whole: it begins where the journal does.
 	from, to, now workload.Time
 	whole         bool
 	header        *journal.Header
@@ -49,7 +49,7 @@ type stretch struct {
 // cut reads the stretch [from, to] of a journal. One that begins before the journal does
 // begins with it.
 func (j *Journal) cut(from, to workload.Time) (*stretch, error) {
-	s := &stretch{j: j, from: max(from, j.First), to: min(to, j.End), whole: from < j.First, book: newBook(), idleAfter: map[int32]workload.Span{}}
+	s := &stretch{j: j, from: max(from, j.First), to: min(to, j.End), whole: from <= j.First, book: newBook(), idleAfter: map[int32]workload.Span{}}
 	x, err := j.mark(s)
 	if err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (s *stretch) begins(e *journal.Entry) bool {
 	if s.whole {
 		return e.Fact == nil || e.Fact.Kind != fact.BudgetsChanged
 	}
-	return e.At > s.from
+	return e.At >= s.from
 }
 
 // sameRules holds that the next segment goes by the same policy.

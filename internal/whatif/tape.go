@@ -18,7 +18,12 @@ type tape struct {
 	seen      bool
 }
 
-func (t *tape) Snapshot(e *engine.Engine, _ []byte) { t.e = e }
+// Snapshot begins the stretch, or another segment in it.
+func (t *tape) Snapshot(e *engine.Engine, _ []byte) {
+	if t.e = e; !t.seen {
+		t.look(t.c.s.now)
+	}
+}
 
 func (t *tape) Fact(f *fact.Fact) {
 	t.step(f.At)
