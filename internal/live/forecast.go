@@ -43,7 +43,7 @@ type forecaster struct {
 	arrived []arrived
 	// predicted are the waits by P90 of jobs that still wait, from their first forecast on.
 	predicted map[int32]prediction
-	// errors are the ratios actual / P90 of waits that came true, in thousandths.
+	// errors are the ratios actual / raw P90 of waits that came true, in thousandths.
 	errors []int64
 	next   int
 	// within counts those that came true by their P90, of all.
@@ -55,7 +55,8 @@ type arrived struct {
 	job *workload.Job
 }
 
-type prediction struct{ at, p50, p90 workload.Time }
+// prediction is what was said at a time, and raw what the futures alone had for p90.
+type prediction struct{ at, p90, raw workload.Time }
 
 // Fact learns from what happens. The caller is the loop.
 func (f *forecaster) fact(b *Book, x *fact.Fact) {
@@ -100,7 +101,7 @@ func (f *forecaster) action(a *fact.Action) {
 	if a.At <= p.p90 {
 		f.within++
 	}
-	r := (a.At - p.at + 1) * 1000 / max(p.p90-p.at, 1)
+	r := (a.At - p.at + 1) * 1000 / max(p.raw-p.at, 1)
 	if len(f.errors) < seen {
 		f.errors = append(f.errors, r)
 	} else {
@@ -117,15 +118,15 @@ func said(j *workload.Job) workload.Span {
 	return j.Limit
 }
 
-// stretch is by how much P90 has to be stretched so that nine in ten of the last predictions
-// would have come true, in thousandths.
+// stretch is by how much P90 has to be stretched, or shrunk, so that nine in ten of the last
+// predictions would have come true, in thousandths.
 func (f *forecaster) stretch() int64 {
 	if len(f.errors) < enoughSeen {
 		return 1000
 	}
 	s := slices.Clone(f.errors)
 	slices.Sort(s)
-	return min(max(s[(len(s)*9+9)/10-1], 1000), 20_000)
+	return min(max(s[(len(s)*9+9)/10-1], 250), 20_000)
 }
 
 // Accuracy is how many of the starts that were predicted came by their P90, of all.
@@ -262,7 +263,7 @@ func (d *Daemon) foreseen(v *View, starts [][]workload.Time) {
 		q := &out.Queue[i]
 		q.Futures = len(row)
 		q.P50, q.P90 = row[(len(row)-1)/2], row[(len(row)*9+9)/10-1]
-		if q.P90 != workload.Never {
+		if q.raw = q.P90; q.P90 != workload.Never {
 			q.P90 = max(v.At+(q.P90-v.At)*stretch/1000, q.P50)
 		}
 	}
@@ -287,7 +288,7 @@ func (d *Daemon) remember(v *View) {
 			continue
 		}
 		if _, ok := f.predicted[q.Job]; !ok && q.Futures > 1 && q.P90 != workload.Never {
-			f.predicted[q.Job] = prediction{v.At, q.P50, q.P90}
+			f.predicted[q.Job] = prediction{v.At, q.P90, q.raw}
 		}
 	}
 }
