@@ -136,6 +136,7 @@ type Job struct {
 	GPUHours float64           `json:"gpu_hours" doc:"GPU-hours it has had"`
 	Labels   map[string]string `json:"labels,omitempty"`
 	Command  string            `json:"command,omitempty" doc:"for its owner and operators only"`
+	Real     *Observed         `json:"real,omitempty" doc:"in shadow: what another scheduler really did with it"`
 	Runs     []JobRun          `json:"runs,omitempty" doc:"only where one job is asked for"`
 }
 

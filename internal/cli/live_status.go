@@ -176,6 +176,7 @@ func (s *State) jobText(j *api.Job, clock wallClock) string {
 	if j.Ended != nil {
 		p.add("ended", "%s", clock.when(*j.Ended))
 	}
+	p.add("really", "%s", realText(j.Real, clock))
 	p.add("nodes", "%s", strings.Join(j.Nodes, " "))
 	p.add("had", "%s GPU-hours%s", trimNumber(j.GPUHours, 3), pick(j.Stops == 0, "", fmt.Sprintf(", stopped %s", times(j.Stops))))
 	var labels []string

@@ -98,6 +98,7 @@ to show what the order alone changes: waits, completion times, idle GPUs, money.
 	root.AddCommand(submitCommand(s), runCommand(s), queueCommand(s), statusCommand(s), historyCommand(s), logsCommand(s), waitCommand(s), nodesCommand(s), topCommand(s), journalCommand(s), bundleCommand(s), docsCommand(s))
 	root.AddCommand(jobCommands(s)...)
 	root.AddCommand(nodeCommands(s)...)
+	root.AddCommand(shadowCommand(s), observedCommand(s))
 	root.AddCommand(serveCommand(s), compareCommand(s), simulateCommand(s), replayCommand(s), explainCommand(s), planCommand(s), policyCommand(s), budgetCommand(s), workloadCommand(s), versionCommand(s))
 	return root
 }

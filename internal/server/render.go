@@ -53,6 +53,7 @@ func (s *Server) job(j *live.Job, now workload.Time) api.Job {
 		}
 		now = j.Ended
 	}
+	out.Real = s.real(j.Real)
 	out.GPUHours = hours(j.GPUTime(now))
 	for h := fact.HoldOwner; h <= fact.HoldBegin; h++ {
 		if j.Holds>>h&1 == 1 && j.Phase.Alive() {

@@ -43,6 +43,8 @@ type Server struct {
 	d   *live.Daemon
 	mux *http.ServeMux
 	api huma.API
+	// shadows is taken by whoever makes a report of the shadow.
+	shadows chan struct{}
 }
 
 // maxBody bounds a request's body; batches and texts say their own.
@@ -50,7 +52,7 @@ const maxBody = 4 << 20
 
 // New returns a server; [Server.Handler] is what listens.
 func New(cfg Config) *Server {
-	s := &Server{cfg: cfg, d: cfg.Daemon, mux: http.NewServeMux()}
+	s := &Server{cfg: cfg, d: cfg.Daemon, mux: http.NewServeMux(), shadows: make(chan struct{}, 1)}
 	s.api = humago.New(s.mux, apiConfig(cfg.Version))
 	s.routes()
 	return s
@@ -85,6 +87,7 @@ func (s *Server) routes() {
 	s.eventRoutes()
 	s.journalRoutes()
 	s.logRoutes()
+	s.shadowRoutes()
 	s.explainRoutes()
 	s.observeRoutes()
 }
