@@ -144,7 +144,7 @@ func (d *daemon) call(method, path string, body []byte, out any) error {
 // job is what is submitted: one that would run long.
 func job(i int) map[string]any {
 	return map[string]any{"name": "load-" + strconv.Itoa(i%100), "team": "team" + strconv.Itoa(i%20), "need": map[string]any{"gpus": 1 + i%8}, "estimate_seconds": 600 + i%3600,
-		"contract": map[string]any{"min_runtime_seconds": 600}, "run": map[string]any{"command": []string{"sleep", "3600"}, "env": map[string]string{"PATH": "/usr/bin:/bin"}}}
+		"contract": map[string]any{"min_runtime_seconds": 600}, "run": map[string]any{"command": []string{"sleep", "900"}, "env": map[string]string{"PATH": "/usr/bin:/bin"}}}
 }
 
 func run(bin string, rate, seconds, batch, batchSeconds, total int) error {
@@ -152,7 +152,10 @@ func run(bin string, rate, seconds, batch, batchSeconds, total int) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
+	defer func() {
+		_ = exec.Command("pkill", "-KILL", "-f", dir).Run() // jobs outlive their scheduler
+		_ = os.RemoveAll(dir)
+	}()
 	d, err := start(bin, dir)
 	if err != nil {
 		return err
