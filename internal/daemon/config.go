@@ -6,6 +6,7 @@ import (
 
 	"github.com/escala-sched/escala/internal/auth"
 	"github.com/escala-sched/escala/internal/live"
+	"github.com/escala-sched/escala/internal/server"
 	"github.com/escala-sched/escala/internal/yamlx"
 )
 
@@ -30,6 +31,10 @@ type File struct {
 		UserJobs *int `yaml:"userJobs"`
 		Jobs     *int `yaml:"jobs"`
 		UserGPUs *int `yaml:"userGPUs"`
+		// What one user may ask for in a second, and follow at once.
+		RequestsPerSecond *float64 `yaml:"requestsPerSecond"`
+		JobsPerSecond     *float64 `yaml:"jobsPerSecond"`
+		Streams           *int     `yaml:"streams"`
 	} `yaml:"limits"`
 	Retention struct {
 		Journal *yamlx.Duration `yaml:"journal"`
@@ -157,6 +162,17 @@ func (f *File) Apply(o *Options) error {
 	if k := f.Retention.History; k != nil {
 		o.Keep.History = time.Duration(*k) * time.Millisecond
 	}
+	rates := server.DefaultRates()
+	if v := f.Limits.RequestsPerSecond; v != nil {
+		rates.Requests = *v
+	}
+	if v := f.Limits.JobsPerSecond; v != nil {
+		rates.Jobs = *v
+	}
+	if v := f.Limits.Streams; v != nil {
+		rates.Streams = *v
+	}
+	o.Rates = &rates
 	runs := DefaultRuns()
 	if k := f.Retention.Logs; k != nil {
 		if runs.LogAge = time.Duration(*k) * time.Millisecond; *k == 0 {

@@ -56,9 +56,11 @@ type Options struct {
 	// AllowRoot lets jobs run as uid 0.
 	AllowRoot bool
 	Limits    live.Limits
-	Roles     auth.Roles
-	Hosts     []string
-	SubmitTo  auth.SubmitTo
+	// Rates bound what one user may ask for; nil = [server.DefaultRates].
+	Rates    *server.Rates
+	Roles    auth.Roles
+	Hosts    []string
+	SubmitTo auth.SubmitTo
 	// Issuers are OpenID providers whose tokens are taken.
 	Issuers []auth.Issuer
 	// Keep says how long the journal's detail and ended jobs are kept.
@@ -106,6 +108,10 @@ func Run(ctx context.Context, o Options) error {
 	if err := os.MkdirAll(o.State, 0o711); err != nil {
 		return &Misconfigured{err}
 	}
+	if o.Rates == nil {
+		rates := server.DefaultRates()
+		o.Rates = &rates
+	}
 	if o.KeepRuns == nil {
 		keep := DefaultRuns()
 		o.KeepRuns = &keep
@@ -151,7 +157,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	seen.begin(d)
 	served := server.Config{Daemon: d, World: w.world, WorldText: w.text, Auth: a, Activity: meter.last,
-		Metrics: seen.metrics.Handler(), Settings: settings(&o), Version: o.Version, Revision: o.Observe.Revision, Log: o.Log}
+		Metrics: seen.metrics.Handler(), Settings: settings(&o), Rates: *o.Rates, Version: o.Version, Revision: o.Observe.Revision, Log: o.Log}
 	if !o.Shadow { // which keeps nothing of what it will not run
 		served.Payload, served.Command = payload, command(sp)
 	}
@@ -251,8 +257,9 @@ func listenTCP(ctx context.Context, o *Options, addr string) (net.Listener, erro
 
 // serve answers requests of one listener until the context ends; those under way get a moment.
 func serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
+	slots := bound(l, mostConns)
 	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ConnContext: auth.ConnContext, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+		ConnContext: auth.ConnContext, ConnState: slots.state, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -263,7 +270,7 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 			_ = s.Close()
 		}
 	}()
-	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	if err := s.Serve(slots); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	<-stopped

@@ -32,6 +32,8 @@ type Config struct {
 	// started, without secrets.
 	Metrics  http.Handler
 	Settings map[string]any
+	// Rates bound what one user may ask for.
+	Rates    Rates
 	Revision string
 	Version  string
 	Log      *slog.Logger
@@ -45,6 +47,7 @@ type Server struct {
 	api huma.API
 	// shadows is taken by whoever makes a report of the shadow.
 	shadows chan struct{}
+	limits  *limiter
 }
 
 // maxBody bounds a request's body; batches and texts say their own.
@@ -53,6 +56,7 @@ const maxBody = 4 << 20
 // New returns a server; [Server.Handler] is what listens.
 func New(cfg Config) *Server {
 	s := &Server{cfg: cfg, d: cfg.Daemon, mux: http.NewServeMux(), shadows: make(chan struct{}, 1)}
+	s.limits = newLimiter(cfg.Rates, cfg.Daemon.Now)
 	s.api = humago.New(s.mux, apiConfig(cfg.Version))
 	s.routes()
 	return s
@@ -76,7 +80,7 @@ func apiConfig(version string) huma.Config {
 func (s *Server) OpenAPI() ([]byte, error) { return s.api.OpenAPI().MarshalJSON() }
 
 // Handler serves all of it.
-func (s *Server) Handler() http.Handler { return s.mux }
+func (s *Server) Handler() http.Handler { return s.hurried(s.caught(s.limited(s.routed(s.mux)))) }
 
 func (s *Server) routes() {
 	s.statusRoutes()

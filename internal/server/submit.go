@@ -43,6 +43,9 @@ func (s *Server) submit(ctx context.Context, in *submitIn) (*submitOut, error) {
 	if err != nil {
 		return nil, s.problem(err)
 	}
+	if err := s.limits.jobs(s.who(ctx).User, max(len(sub.Indices), 1)); err != nil {
+		return nil, err
+	}
 	sub.Key = in.Key
 	done, err := s.d.Submit(ctx, sub)
 	if err != nil {
@@ -66,6 +69,13 @@ func (s *Server) submitBatch(ctx context.Context, in *batchIn) (*batchOut, error
 			continue
 		}
 		list, of = append(list, sub), append(of, i)
+	}
+	jobs := 0
+	for _, sub := range list {
+		jobs += max(len(sub.Indices), 1)
+	}
+	if err := s.limits.jobs(s.who(ctx).User, jobs); err != nil {
+		return nil, err
 	}
 	done, err := s.d.SubmitAll(ctx, list)
 	if err != nil {
