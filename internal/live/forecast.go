@@ -30,6 +30,10 @@ const (
 	arrivalsKept = 4096
 	// foreseenJobs is for how many of the queue it is looked ahead; those behind have no estimate.
 	foreseenJobs = 2000
+	// rushFacts a second are a rush, in which forecasts wait for up to rushWait: two processors have
+	// enough to do then.
+	rushFacts = 300
+	rushWait  = 30 * time.Second
 	// seen is how many predictions are compared with what came true, enoughSeen how many it takes.
 	seen       = 500
 	enoughSeen = 50
@@ -177,6 +181,8 @@ func (d *Daemon) learn(ctx context.Context) error {
 // Foresee keeps the forecast fresh until the context ends: a first future at once, then all.
 func (d *Daemon) Foresee(ctx context.Context) {
 	var last *View
+	var before int64
+	var done time.Time
 	least := max(d.cfg.ForeseeEvery, time.Second)
 	// The first view is made at once: it is what is shown while the journal cannot be written.
 	for wait := time.Duration(0); ; {
@@ -188,6 +194,13 @@ func (d *Daemon) Foresee(ctx context.Context) {
 		case <-time.After(wait):
 		}
 		began := d.cfg.Now()
+		facts := d.stats.Facts.Load()
+		rush := float64(facts-before) > rushFacts*max(wait.Seconds(), 1)
+		if before = facts; rush && began.Sub(done) < rushWait {
+			wait = least
+			continue
+		}
+		done = began
 		v, err := d.View(ctx)
 		if err != nil || v == last {
 			wait = least
