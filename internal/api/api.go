@@ -200,6 +200,7 @@ type Node struct {
 	Since   *time.Time `json:"since,omitempty"`
 	Jobs    []string   `json:"jobs,omitempty"`
 	Busy    []GPU      `json:"activity,omitempty" doc:"measured activity of each GPU"`
+	Kept    []Kept     `json:"reservations,omitempty" doc:"for what it is kept, now and later"`
 }
 
 // GPU is how busy a GPU is.

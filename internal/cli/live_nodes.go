@@ -50,6 +50,8 @@ func nodeList(nodes []api.Node, clock wallClock) *list {
 				why = strings.TrimPrefix(why+", since "+clock.text(*n.Since), ", ")
 			}
 		}
+		why = strings.TrimPrefix(strings.Join([]string{why, keptText(n.Kept, clock)}, ", "), ", ")
+		why = strings.TrimSuffix(why, ", ")
 		l.add(cell{n.Name, ""}, cell{n.GPUType, ""}, cell{fmt.Sprint(n.GPUs), ""}, cell{trimNumber(n.Used, 2), ""}, cell{busyText(n.Busy), ""},
 			cell{n.State, stateStyle(n.State)}, cell{strings.Join(n.Jobs, " "), ""}, cell{why, styleFaint})
 	}
@@ -71,9 +73,9 @@ func busyText(list []api.GPU) string {
 	return fmt.Sprintf("%.0f %%", sum/float64(n))
 }
 
-// nodeCommands are the commands that take nodes out of use and put them back.
+// nodeCommands are the commands that take nodes out of use, put them back, and keep them for a time.
 func nodeCommands(s *State) []*cobra.Command {
-	var out []*cobra.Command
+	out := []*cobra.Command{reserveCommand(s)}
 	for _, v := range []verb{
 		{word: "drain", short: "Take nodes out of use: nothing more starts there", past: "is out of use; what runs there ends by the policy's rules", reason: true,
 			example: "  escala drain node07 --reason 'a fan is broken'"},

@@ -23,6 +23,7 @@ type saved struct {
 	PolicyBy  string        `json:"policy_by,omitempty"`
 	BudgetsBy string        `json:"budgets_by,omitempty"`
 	Failed    []savedFailed `json:"failed,omitempty"`
+	Windows   []Window      `json:"windows,omitempty"`
 	// Reals go on under another scheduler, of jobs that have ended here.
 	Reals map[int32]Real `json:"reals,omitempty"`
 	// Hours are the rows of the hour that is not over.
@@ -44,7 +45,7 @@ type savedJob struct {
 // save returns what a snapshot keeps of the book. The caller is the loop.
 func (d *Daemon) save() saved {
 	b := d.book
-	s := saved{Next: b.next, Nodes: b.nodes, PolicyBy: d.policyBy, BudgetsBy: b.budgetsBy, Reals: b.reals, Hours: d.hours.present(d.clock.last), Jobs: make([]savedJob, 0, len(b.alive)-b.gone)}
+	s := saved{Next: b.next, Nodes: b.nodes, PolicyBy: d.policyBy, BudgetsBy: b.budgetsBy, Reals: b.reals, Windows: b.windows, Hours: d.hours.present(d.clock.last), Jobs: make([]savedJob, 0, len(b.alive)-b.gone)}
 	for _, n := range b.alive {
 		if j := b.jobs[n]; j != nil && j.Phase.Alive() {
 			s.Jobs = append(s.Jobs, savedJob{Job: *j})
@@ -67,6 +68,7 @@ func (b *Book) load(s *saved, e *engine.Engine) error {
 	}
 	maps.Copy(b.reals, s.Reals)
 	b.next, b.nodes, b.budgets, b.budgetsBy = s.Next, s.Nodes, e.Budgets(), s.BudgetsBy
+	b.windows = s.Windows
 	for i := range s.Jobs {
 		j := s.Jobs[i].Job
 		if j.Spec = e.Job(j.Number); j.Spec == nil {

@@ -76,6 +76,8 @@ func (t *tx) fact(f fact.Fact) error {
 // touch notes what a fact is about.
 func (t *tx) touch(f *fact.Fact) {
 	switch {
+	case f.Kind == fact.WindowSet:
+		t.nodes = append(t.nodes, f.Window.Nodes...)
 	case f.Kind >= fact.NodeDown && f.Kind <= fact.NodeResumed:
 		t.nodes = append(t.nodes, f.Node)
 	case f.Job >= 0:

@@ -30,9 +30,10 @@ func (s *Server) listNodes(context.Context, *struct{}) (*nodesOut, error) {
 	state := s.d.Nodes()
 	out := &nodesOut{Body: api.Nodes{Nodes: []api.Node{}}}
 	busy := s.activity()
+	windows, now := s.d.Windows(), s.now()
 	for i := range spec.Nodes {
 		n, x := &spec.Nodes[i], &state[i]
-		node := api.Node{Name: n.Name, GPUType: n.GPUType, GPUs: n.GPUs, State: "up", By: x.By, Text: x.Text, Since: s.at(x.Since), Busy: busy[int32(i)]}
+		node := api.Node{Name: n.Name, GPUType: n.GPUType, GPUs: n.GPUs, State: "up", By: x.By, Text: x.Text, Since: s.at(x.Since), Busy: busy[int32(i)], Kept: s.kept(int32(i), windows, now)}
 		for _, j := range s.d.Some(x.Runs) {
 			node.Jobs = append(node.Jobs, j.Spec.ID)
 			for _, g := range j.Run().Place {

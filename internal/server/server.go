@@ -87,6 +87,7 @@ func (s *Server) routes() {
 	s.jobRoutes()
 	s.queueRoutes()
 	s.nodeRoutes()
+	s.reservationRoutes()
 	s.ruleRoutes()
 	s.eventRoutes()
 	s.journalRoutes()
