@@ -91,7 +91,11 @@ func start(bin, dir string) (*daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := exec.Command(bin, "serve", "--gpus", "8", "--state", filepath.Join(dir, "state"), "--listen", addr, "--user-jobs", "0", "--allow-root")
+	config := filepath.Join(dir, "escala.yaml")
+	if err := os.WriteFile(config, []byte("limits: {userJobs: 0, requestsPerSecond: 0, jobsPerSecond: 0}\n"), 0o600); err != nil {
+		return nil, err
+	}
+	c := exec.Command(bin, "serve", "--config", config, "--gpus", "8", "--state", filepath.Join(dir, "state"), "--listen", addr, "--allow-root")
 	c.Stderr, c.Stdout = log, log
 	if err := c.Start(); err != nil {
 		return nil, err
