@@ -33,6 +33,9 @@ func (r *run) hold(f *fact.Fact) error {
 	if on := f.Kind == fact.JobHeld; on == (s.holds&bit != 0) {
 		return nil
 	}
+	if st := r.eng.StateOf(f.Job); st == "refused" || st == "stuck" {
+		return nil // it is about to be told so
+	}
 	if s.waits && !s.on {
 		r.waited(f.Job)
 	}

@@ -40,10 +40,11 @@ type job struct {
 	// on: a run of it is alive; up: that came true; asked: its owner took it back, at taken.
 	on, up, asked bool
 	taken         workload.Time
-	starts        int32
-	fate          fate
-	outcome       workload.Outcome
-	end           workload.Time
+	// tried: it was decided to start it, whatever came of that.
+	tried   bool
+	fate    fate
+	outcome workload.Outcome
+	end     workload.Time
 	// done is the work that it had done in all, as far as is known.
 	done   workload.Span
 	demand []fact.Fact
@@ -56,8 +57,10 @@ type job struct {
 type book struct {
 	jobs map[int32]*job
 	// order lists them by number.
-	order   []int32
+	order []int32
+	// history is what the jobs that ended by themselves tell, ended how many they are.
 	history forecast.History
+	ended   int
 	// latencies are the times from start actions to starts, begun the last start of each job.
 	latencies []workload.Span
 	begun     map[int32]workload.Time
@@ -82,7 +85,7 @@ func (b *book) add(j *job) {
 func (b *book) state(s *engine.State, line int) {
 	for _, a := range s.Alive() {
 		j := &job{number: a.Number, line: line, spec: a.Job, submit: a.Job.Submit, est: a.Estimate, on: a.Runs, up: a.Up, asked: a.Cancelled,
-			done: a.Kept, starts: a.Starts, attempt: a.Attempt, starting: a.Runs && !a.Up, stopping: a.State == "stopping", idleSince: workload.Unknown}
+			done: a.Kept, tried: a.Attempt > 0, attempt: a.Attempt, starting: a.Runs && !a.Up, stopping: a.State == "stopping", idleSince: workload.Unknown}
 		j.before.Starts, j.before.FirstStart = a.Starts, workload.Unknown
 		if a.Up && a.Attempt == 1 {
 			j.before.FirstStart = a.Since
@@ -116,7 +119,7 @@ func (b *book) entry(e *journal.Entry) {
 func (b *book) action(j *job, a *fact.Action) {
 	switch a.Do {
 	case fact.Start:
-		b.begun[j.number], j.on = a.At, true
+		b.begun[j.number], j.on, j.tried = a.At, true, true
 		if !b.late {
 			j.attempt, j.starting, j.stopping = a.Attempt, true, false
 			j.before.Told, j.before.Cause = 0, fact.CauseNone
@@ -138,6 +141,7 @@ func (b *book) fact(j *job, f *fact.Fact) {
 		j.left(f, finished, f.Kept)
 		j.outcome = f.Outcome
 		if o := f.Outcome; o == workload.OutcomeCompleted || o == workload.OutcomeFailed || o == workload.OutcomeTimeout {
+			b.ended++
 			b.history.Add(j.spec.User, j.spec.Need.TotalGPUs(), said(j.spec), f.Kept)
 		}
 	case fact.JobStopped:
@@ -174,7 +178,6 @@ func (b *book) fact(j *job, f *fact.Fact) {
 
 func (b *book) started(j *job, f *fact.Fact) {
 	j.up = true
-	j.starts++
 	if at, ok := b.begun[j.number]; ok {
 		b.latencies = append(b.latencies, f.At-at)
 	}
@@ -235,7 +238,7 @@ func (j *job) cancel(f *fact.Fact) {
 		return
 	case j.on:
 		j.asked = true
-	case j.starts > 0:
+	case j.tried:
 		j.fate, j.end = cancelled, f.At
 	default:
 		j.fate, j.end = withdrawn, f.At

@@ -45,7 +45,7 @@ func (c *scene) event(f *fact.Fact) {
 	switch f.Kind {
 	case fact.NodeDown, fact.NodeUp, fact.NodeDrained, fact.NodeResumed, fact.BudgetsChanged, fact.WindowSet, fact.WindowLifted:
 	case fact.JobCancelled:
-		if j := c.s.book.jobs[f.Job]; j.fate != cancelled || j.taken != f.At || j.spec.Service != nil {
+		if j := c.s.book.jobs[f.Job]; j.fate != cancelled && !j.asked || j.taken != f.At || j.spec.Service != nil {
 			return // it is withdrawn where it has not started, or its life ends
 		}
 	case fact.JobHeld, fact.JobReleased:

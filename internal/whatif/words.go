@@ -3,6 +3,7 @@ package whatif
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/escala-sched/escala/internal/report"
@@ -26,9 +27,9 @@ func text(p policy.Policy) string {
 
 // assumptions are the lines of the head.
 func (c *scene) assumptions(seed uint64, policies []*policy.Policy) []report.Assumption {
-	const journal, seedFlag = "the journal", "--seed"
+	const journal = "the journal"
 	out := []report.Assumption{{Name: "Jobs", Value: c.jobsText(), Source: journal},
-		{Name: "Run times", Value: c.drawnText(seed), Source: seedFlag},
+		c.drawn(seed),
 		{Name: "Start latency", Value: span(c.from.StartLatency) + ", the median of the journal's starts", Source: "default"}}
 	if t := c.leftText(); t != "" {
 		out = append(out, report.Assumption{Name: "Left out", Value: t, Source: journal})
@@ -47,11 +48,11 @@ func (c *scene) assumptions(seed uint64, policies []*policy.Policy) []report.Ass
 
 func (c *scene) jobsText() string {
 	n := &c.counts
-	return fmt.Sprintf("%s submitted in it; %d waited and %d ran when it began: these are followed, and are in no wait or completion time", plural(n.arrived, "job"), n.waiting, n.running)
+	return fmt.Sprintf("%s submitted in it; %s waited and %s ran when it began: these are followed, and are in no wait or completion time", plural(n.arrived, "job"), grouped(n.waiting), grouped(n.running))
 }
 
-// drawnText says how many run times are not known.
-func (c *scene) drawnText(seed uint64) string {
+// drawn says how many run times are not known.
+func (c *scene) drawn(seed uint64) report.Assumption {
 	n := &c.counts
 	drawn := n.drawnRunning + n.drawnWaiting + n.drawnTaken + n.drawnEvicted
 	var of []string
@@ -60,17 +61,17 @@ func (c *scene) drawnText(seed uint64) string {
 		what string
 	}{{n.drawnRunning, "ran at the end"}, {n.drawnWaiting, "waited at the end"}, {n.drawnTaken, "were cancelled"}, {n.drawnEvicted, "were stopped for good"}} {
 		if x.n > 0 {
-			of = append(of, fmt.Sprintf("%d %s", x.n, x.what))
+			of = append(of, grouped(x.n)+" "+x.what)
 		}
 	}
-	s := "all known"
+	s := "as they were"
 	if drawn > 0 {
-		s = fmt.Sprintf("%s drawn (%s) from %s that ended, seed %d; all others as they were", plural(drawn, "job"), strings.Join(of, ", "), plural(c.s.book.history.Samples(), "job"), seed)
+		s = fmt.Sprintf("%s drawn (%s) from %s that ended, seed %d; all others as they were", plural(drawn, "job"), strings.Join(of, ", "), plural(c.s.book.ended, "job"), seed)
 	}
 	if n.services > 0 {
 		s += fmt.Sprintf("; %s that went on at the end for as long as declared", plural(n.services, "application"))
 	}
-	return s
+	return report.Assumption{Name: "Run times", Value: s, Source: "the journal"}
 }
 
 // leftText says what of the record is not gone through again.
@@ -96,10 +97,19 @@ func plural(n int, noun string) string {
 	}
 	for _, x := range []struct{ one, many string }{{"retry of", "retries of"}, {"plan from", "plans from"}, {"requeue by", "requeues by"}, {"checkpoint that", "checkpoints that"}} {
 		if rest, ok := strings.CutPrefix(noun, x.one); ok {
-			return fmt.Sprintf("%d %s%s", n, x.many, rest)
+			return grouped(n) + " " + x.many + rest
 		}
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return grouped(n) + " " + noun + "s"
+}
+
+// grouped writes a count with commas.
+func grouped(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 func span(d workload.Span) string {
