@@ -125,13 +125,21 @@ func (w *folder) Snapshot(e *engine.Engine, raw []byte) {
 func (w *folder) Fact(f *fact.Fact) {
 	w.d.book.fact(f)
 	if f.Kind != fact.JobObserved {
-		w.d.seen(f.Job, f.At)
+		w.d.told(f)
 	}
 }
 
 func (w *folder) Action(a *fact.Action) {
 	w.d.book.action(a)
 	w.d.seen(a.Job, a.At)
+}
+
+// told has the ledger by hour take in a fact.
+func (d *Daemon) told(f *fact.Fact) {
+	if j := d.book.jobs[f.Job]; j != nil && f.Kind == fact.JobStopped {
+		d.hours.lost(j, f.At)
+	}
+	d.seen(f.Job, f.At)
 }
 
 // seen has the ledger by hour look at a job that something happened to.
@@ -141,7 +149,6 @@ func (d *Daemon) seen(job int32, now workload.Time) {
 		d.hours.advance(now)
 		return
 	}
-	d.hours.lost(j, now)
 	d.hours.see(j, now)
 }
 

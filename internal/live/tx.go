@@ -68,7 +68,7 @@ func (t *tx) fact(f fact.Fact) error {
 		t.changed = append(t.changed, f.Job)
 		return nil
 	}
-	t.d.seen(f.Job, t.now)
+	t.d.told(&f)
 	t.touch(&f)
 	return nil
 }
