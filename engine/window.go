@@ -250,7 +250,7 @@ func (e *Engine) lastStart(c *class, n int32, span workload.Span, from workload.
 	if l := j.spec.Limit; l > 0 {
 		need = min(need, l)
 	}
-	return from - e.defaults.StartLatency - need
+	return from - max(e.defaults.StartLatency+need, 1)
 }
 
 // longestRun is how long a job may run by prediction, on whichever of its pools and with as

@@ -43,6 +43,9 @@ func (e *Engine) meets(i int, n int32, at, until workload.Time) bool {
 	if w.Allows(j.spec.Team, j.spec.User) || at >= w.Until {
 		return false
 	}
+	if at >= w.From {
+		return true
+	}
 	last := e.defaults.StartLatency + e.contract(j).Grace
 	if l := j.spec.Limit; l > 0 && at+e.defaults.StartLatency+l <= w.From {
 		return false

@@ -46,6 +46,7 @@ type scenario struct {
 	work     workload.Workload
 	budgets  *budget.Tree
 	assume   sim.Assumptions
+	windows  []fact.Fact
 	until    workload.Time
 	expect   []expectation
 }
@@ -140,6 +141,8 @@ func (c *scenario) line(n int, w []string, files map[string][]byte) (err error) 
 				return fmt.Errorf("unknown assumption %q", k)
 			}
 		}
+	case "window":
+		return c.window(w[1:])
 	case "job":
 		return c.job(w[1], 0, w[2:])
 	case "jobs": // jobs NAME FROM..TO key=first+step ...
@@ -164,6 +167,67 @@ func (c *scenario) line(n int, w []string, files map[string][]byte) (err error) 
 		c.expect = append(c.expect, expectation{n, only, w})
 	}
 	return err
+}
+
+// window reads NAME FROM UNTIL node=N,N team=T user=U set=TIME lift=TIME.
+func (c *scenario) window(w []string) (err error) {
+	x := &fact.Window{ID: w[0]}
+	set, lift := workload.Time(0), workload.Never
+	if x.From, err = c.time(w[1]); err != nil {
+		return err
+	}
+	if x.Until, err = c.time(w[2]); err != nil {
+		return err
+	}
+	for _, kv := range w[3:] {
+		k, v, _ := strings.Cut(kv, "=")
+		switch k {
+		case "node":
+			for _, name := range strings.Split(v, ",") {
+				x.Nodes = append(x.Nodes, int32(slices.IndexFunc(c.cluster.Nodes, func(n cluster.Node) bool { return n.Name == name })))
+			}
+		case "team":
+			x.Teams = strings.Split(v, ",")
+		case "user":
+			x.Users = strings.Split(v, ",")
+		case "set":
+			set, err = c.time(v)
+		case "lift":
+			lift, err = c.time(v)
+		default:
+			err = fmt.Errorf("unknown key %q", k)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	c.windows = append(c.windows, fact.Fact{Kind: fact.WindowSet, At: set, Job: -1, Node: -1, Window: x})
+	if lift < workload.Never {
+		c.windows = append(c.windows, fact.Fact{Kind: fact.WindowLifted, At: lift, Job: -1, Node: -1, Window: &fact.Window{ID: x.ID}})
+	}
+	return nil
+}
+
+// from is an empty state from which windows are told, nil where there are none.
+func (c *scenario) from(t *testing.T, p *policy.Policy) *sim.From {
+	if len(c.windows) == 0 {
+		return nil
+	}
+	e, err := engine.New(c.cluster, p, engine.Defaults{Checkpoint: c.assume.Checkpoint, RestartCost: c.assume.RestartCost, Grace: c.assume.Grace, StartLatency: c.assume.StartLatency})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Sharing != nil {
+		b := c.budgets
+		if b == nil {
+			b = sim.EqualBudgets(&c.work)
+		}
+		if err := e.Apply(&fact.Fact{Kind: fact.BudgetsChanged, At: -1, Job: -1, Node: -1, Budgets: b, Epoch: c.work.Epoch}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.SortStableFunc(c.windows, func(a, b fact.Fact) int { return int(a.At - b.At) })
+	return &sim.From{State: e.Snapshot(), Now: -1, StartLatency: c.assume.StartLatency, Events: c.windows}
 }
 
 func (c *scenario) time(s string) (workload.Time, error) {
@@ -327,7 +391,7 @@ func (c *scenario) run(t *testing.T, p *policy.Policy) {
 		sets = e.VictimSets()
 	}
 	res, err := sim.Run(context.Background(), sim.Options{Workload: &c.work, Cluster: c.cluster, Policy: p,
-		Budgets: c.budgets, Assume: c.assume, Until: c.until, Observers: []sim.Observer{st, legal}, Probe: probe})
+		Budgets: c.budgets, Assume: c.assume, Until: c.until, From: c.from(t, p), Observers: []sim.Observer{st, legal}, Probe: probe})
 	if err != nil {
 		t.Fatal(err)
 	}

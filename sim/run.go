@@ -210,7 +210,7 @@ func (r *run) nextTime() workload.Time {
 	case r.alive():
 		t = min(t, r.planAt)
 		r.fruitless = 0
-	case r.fruitless > 1 && !r.awaitsMoney(): // not even a date that had come changed anything
+	case r.fruitless > 1 && !r.awaitsMoney() && len(r.eng.Windows()) == 0: // not even a date that had come changed anything
 		return workload.Never
 	case r.wake == workload.Never: // failures of idle nodes are no reason to go on
 		return r.wake
