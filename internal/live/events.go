@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -68,11 +69,12 @@ func (e *Events) Listen(after int64) (l *Listener, catchUp []Event, missed bool)
 	if after <= 0 || after == e.last {
 		return l, nil, false
 	}
-	i, found := slices.BinarySearchFunc(e.recent, after, func(x Event, id int64) int { return int(x.ID - id) })
+	// IDs have no gaps: what comes behind one is remembered from its successor on.
+	i, found := slices.BinarySearchFunc(e.recent, after+1, func(x Event, id int64) int { return cmp.Compare(x.ID, id) })
 	if !found {
 		return l, nil, true
 	}
-	return l, slices.Clone(e.recent[i+1:]), false
+	return l, slices.Clone(e.recent[i:]), false
 }
 
 // Close ends a listener.

@@ -2,11 +2,13 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
+	"reflect"
 	"strconv"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2/sse"
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/escala-sched/escala/internal/live"
 )
@@ -30,46 +32,85 @@ type eventsIn struct {
 }
 
 func (s *Server) eventRoutes() {
-	o := op(http.MethodGet, "/events", "events", "Changes as they happen, as server-sent events")
-	sse.Register(s.api, o, map[string]any{"change": live.Event{}, "reset": reset{}, "beat": beat{}}, s.events)
+	o := op(http.MethodGet, "/events", "events", "Changes as they happen, as server-sent events: change, beat (nothing happened), reset (something was missed)")
+	reg := s.api.OpenAPI().Components.Schemas
+	data := &huma.Schema{OneOf: []*huma.Schema{reg.Schema(reflect.TypeFor[live.Event](), true, ""), reg.Schema(reflect.TypeFor[beat](), true, ""), reg.Schema(reflect.TypeFor[reset](), true, "")}}
+	o.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeArray,
+		Items: &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{"id": {Type: huma.TypeInteger}, "event": {Type: huma.TypeString}, "data": data}}}}}}}
+	huma.Register(s.api, o, s.events)
 }
 
-func (s *Server) events(ctx context.Context, in *eventsIn, send sse.Sender) {
+func (s *Server) events(_ context.Context, in *eventsIn) (*huma.StreamResponse, error) {
 	after, _ := strconv.ParseInt(in.LastID, 10, 64)
+	return &huma.StreamResponse{Body: func(c huma.Context) {
+		c.SetHeader("Content-Type", "text/event-stream")
+		c.SetHeader("X-Accel-Buffering", "no") // proxies pass it on as it comes
+		w := c.BodyWriter()
+		flush, _ := w.(http.Flusher)
+		s.stream(c.Context(), after, func(b []byte) error {
+			_, err := w.Write(b)
+			if err == nil && flush != nil {
+				flush.Flush()
+			}
+			return err
+		})
+	}}, nil
+}
+
+// stream sends events until nobody wants them any more. What has gathered goes out at once.
+func (s *Server) stream(ctx context.Context, after int64, send func([]byte) error) {
 	l, catchUp, missed := s.d.Events().Listen(after)
 	defer l.Close()
-	if missed && send.Data(reset{"what happened in between is not remembered"}) != nil {
-		return
+	var b []byte
+	if missed {
+		b = event(b, 0, "reset", reset{"what happened in between is not remembered"})
 	}
-	tell := func(e live.Event) bool { return send(sse.Message{ID: int(e.ID), Data: e}) == nil }
-	if len(catchUp) == 0 && send(sse.Message{ID: int(l.Begin), Data: beat{s.d.Now().UnixMilli()}}) != nil {
-		return
+	if len(catchUp) == 0 {
+		b = event(b, l.Begin, "beat", beat{s.d.Now().UnixMilli()})
 	}
-	for _, e := range catchUp {
-		if !tell(e) {
-			return
-		}
+	for i := range catchUp {
+		b = event(b, catchUp[i].ID, "change", &catchUp[i])
 	}
 	quiet := time.NewTicker(beatEvery)
 	defer quiet.Stop()
 	for {
+		if send(b) != nil {
+			return
+		}
+		b = b[:0]
 		select {
 		case <-quiet.C:
-			if s.cfg.Auth.Still(s.who(ctx)) != nil || send.Data(beat{s.d.Now().UnixMilli()}) != nil {
+			if s.cfg.Auth.Still(s.who(ctx)) != nil {
 				return
 			}
+			b = event(b, 0, "beat", beat{s.d.Now().UnixMilli()})
 		case <-ctx.Done():
 			return
 		case <-s.d.Done():
 			return
 		case e, ok := <-l.C:
-			if !ok {
-				_ = send.Data(reset{"too slow: events were left out"})
-				return
+			for more := true; ok && more && len(b) < 64<<10; {
+				b = event(b, e.ID, "change", &e)
+				select {
+				case e, ok = <-l.C:
+				default:
+					more = false
+				}
 			}
-			if !tell(e) {
+			if !ok {
+				_ = send(event(b, 0, "reset", reset{"too slow: events were left out"}))
 				return
 			}
 		}
 	}
+}
+
+// event appends a server-sent event.
+func event(b []byte, id int64, kind string, data any) []byte {
+	if id > 0 {
+		b = strconv.AppendInt(append(b, "id: "...), id, 10)
+		b = append(b, '\n')
+	}
+	body, _ := json.Marshal(data)
+	return append(append(append(append(append(b, "event: "...), kind...), "\ndata: "...), body...), "\n\n"...)
 }
