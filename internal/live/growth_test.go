@@ -300,11 +300,11 @@ func (l *lab) balance() {
 
 // footprint is what a daemon has.
 type footprint struct {
-	heap                          uint64
-	goroutines, files             int
-	alive, known, ids, keys       int
-	predicted, alarms, arrivals   int
-	engine, spooled, parcels, evs int
+	heap                        uint64
+	goroutines, files           int
+	alive, known, ids, keys     int
+	predicted, alarms, arrivals int
+	engine, spooled, evs        int
 }
 
 func (f footprint) String() string {

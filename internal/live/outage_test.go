@@ -43,14 +43,14 @@ func (s *fragile) set(err error) {
 	s.err = err
 }
 
-func (s *fragile) fault() (error, time.Duration, bool) {
+func (s *fragile) fault() (hang time.Duration, lost bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.err, s.hang, s.lost
+	return s.hang, s.lost, s.err
 }
 
 func (s *fragile) Append(ctx context.Context, b *store.Batch, rows store.Rows) error {
-	err, hang, lost := s.fault()
+	hang, lost, err := s.fault()
 	time.Sleep(hang)
 	if err != nil && !lost {
 		return err
@@ -70,7 +70,7 @@ func (s *fragile) Append(ctx context.Context, b *store.Batch, rows store.Rows) e
 }
 
 func (s *fragile) EndedByID(ctx context.Context, id string) (store.EndedRow, error) {
-	if err, _, _ := s.fault(); err != nil {
+	if _, _, err := s.fault(); err != nil {
 		return store.EndedRow{}, err
 	}
 	return s.Store.EndedByID(ctx, id)
