@@ -39,6 +39,11 @@
 // share_ends.go knows when protections end, share_budgets.go changes the tree,
 // share_session.go knows who sits idle.
 //
+// Files that begin with window are maintenance and reservations: window.go sets them and files
+// waiting jobs by who may run where, window_veil.go hides nodes from those whom they keep off,
+// window_stop.go has runs leave in time, window_date.go and window_plan.go keep dates and plans
+// off them.
+//
 // Files that begin with horizon are plans of the next hours: horizon.go decides, on the row of
 // horizon_row.go, by the problem of horizon_problem.go with the blocks of horizon_block.go,
 // real-time applications of horizon_service.go and known outages of horizon_maintenance.go;

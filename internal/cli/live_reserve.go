@@ -170,18 +170,22 @@ func reserveLiftCommand(s *State) *cobra.Command {
 		Example: "  escala reserve lift demo",
 		Args:    argCount(1, -1, "names of reservations"),
 		RunE: f.ask(s, func(ctx context.Context, c *conn, args []string) error {
+			var results []changeResult
 			for _, name := range args {
 				var out api.Changed
 				if _, err := c.Call(ctx, http.MethodDelete, "/reservations/"+url.PathEscape(name), nil, &out, nil); err != nil {
 					return err
 				}
+				results = append(results, changeResult{ID: name, Changed: out.Changed})
 				if f.output == "json" {
-					if err := s.printJSON(changeResult{ID: name, Changed: out.Changed}); err != nil {
-						return err
-					}
-				} else if err := s.print("Reservation %s is lifted.\n", name); err != nil {
+					continue
+				}
+				if err := s.print("Reservation %s is lifted.\n", name); err != nil {
 					return err
 				}
+			}
+			if f.output == "json" {
+				return s.printJSON(results)
 			}
 			return nil
 		}),
