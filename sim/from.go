@@ -57,9 +57,9 @@ type resumed struct {
 	told map[int32][]*fact.Fact
 }
 
-// next is when the next late event is due.
-func (f *resumed) next() workload.Time {
-	if f == nil || f.at == len(f.late) {
+// nextLate is the time of the next late event.
+func (f *resumed) nextLate() workload.Time {
+	if f.at == len(f.late) {
 		return workload.Never
 	}
 	return f.late[f.at].At
@@ -141,6 +141,7 @@ func (r *run) expect() error {
 			return fmt.Errorf("an event at %d ms that the world makes itself: %s", f.At, f.Kind)
 		}
 	}
+	r.lateAt = r.from.nextLate()
 	return nil
 }
 

@@ -49,6 +49,7 @@ func (r *run) hold(f *fact.Fact) error {
 func (r *run) recorded() error {
 	f := r.from.late[r.from.at]
 	r.from.at++
+	r.lateAt = r.from.nextLate()
 	if !r.present(f.Job) {
 		return nil
 	}
@@ -107,9 +108,6 @@ func (r *run) follow() error {
 
 // followed does what follows from a submission or an end.
 func (r *run) followed(n int32, ended bool) error {
-	if r.o.Follow == nil {
-		return nil
-	}
 	list := r.o.Follow(n, ended)
 	for i := range list {
 		if !r.present(list[i].Job) {

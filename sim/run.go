@@ -50,6 +50,8 @@ type run struct {
 	latency workload.Span
 	// from is what a run that goes on from a state knows beside it, else nil.
 	from *resumed
+	// lateAt is when the next event is due that comes behind the submissions of its instant.
+	lateAt workload.Time
 	// over are the jobs that have ended and whose end was not followed yet.
 	over []int32
 }
@@ -104,7 +106,7 @@ func newRun(o *Options) (*run, error) {
 	}
 	n := len(o.Workload.Jobs)
 	eng.Expect(n)
-	r := &run{o: o, jobs: o.Workload.Jobs, actual: o.Workload.Actual, eng: eng, fill: fill, wake: workload.Never, latency: o.Assume.StartLatency,
+	r := &run{o: o, jobs: o.Workload.Jobs, actual: o.Workload.Actual, eng: eng, fill: fill, wake: workload.Never, lateAt: workload.Never, latency: o.Assume.StartLatency,
 		state: make([]jobState, n), res: &Result{Jobs: make([]JobResult, n), Estimates: make([]workload.Span, n)}}
 	r.misforecast()
 	if r.planAt = workload.Never; o.Planner != nil && o.Policy.Horizon != nil && n > 0 {
@@ -204,7 +206,7 @@ func (r *run) nextTime() workload.Time {
 	if r.next < len(r.jobs) {
 		t = min(t, r.jobs[r.next].Submit)
 	}
-	t = min(t, r.from.next())
+	t = min(t, r.lateAt)
 	switch {
 	case t == workload.Never:
 	case r.alive():
@@ -231,7 +233,7 @@ func (r *run) awaitsMoney() bool {
 // alive tells whether anything is still to come but chance and the clock: work
 // that runs, submissions, planned events, or nodes that chance took and will give back.
 func (r *run) alive() bool {
-	if r.next < len(r.jobs) || r.from.next() != workload.Never || r.eng.Gauge().RunningJobs > 0 || r.nDrawn > 0 && r.eng.Gauge().WaitingJobs > 0 {
+	if r.next < len(r.jobs) || r.lateAt != workload.Never || r.eng.Gauge().RunningJobs > 0 || r.nDrawn > 0 && r.eng.Gauge().WaitingJobs > 0 {
 		return true
 	}
 	for i := range r.events {
@@ -273,8 +275,10 @@ func (r *run) instant() error {
 			continue // it was overtaken
 		}
 		happened = true
-		if err := r.follow(); err != nil {
-			return err
+		if len(r.over) > 0 {
+			if err := r.follow(); err != nil {
+				return err
+			}
 		}
 		if r.o.Policy.PerEvent {
 			if err := r.decide(); err != nil {
@@ -294,7 +298,7 @@ func (r *run) instant() error {
 			}
 		}
 	}
-	for r.from.next() == r.now {
+	for r.lateAt == r.now {
 		before := r.res.Facts
 		if err := r.recorded(); err != nil {
 			return err
@@ -359,8 +363,10 @@ func (r *run) decide() error {
 				return err
 			}
 		}
-		if err := r.follow(); err != nil {
-			return err
+		if len(r.over) > 0 {
+			if err := r.follow(); err != nil {
+				return err
+			}
 		}
 		if !r.again {
 			return nil
@@ -401,6 +407,9 @@ func (r *run) submit(n int32) error {
 	}
 	if r.jobs[n].Service != nil {
 		return r.serviceBegins(n)
+	}
+	if r.o.Follow == nil {
+		return nil
 	}
 	return r.followed(n, false)
 }
