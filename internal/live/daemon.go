@@ -36,7 +36,9 @@ type Config struct {
 	Version, Holder string
 	// Now is the clock.
 	Now func() time.Time
-	Log *slog.Logger
+	// Mono is a clock that nobody sets; nil = the one that times of Now have beside the wall's.
+	Mono func() time.Duration
+	Log  *slog.Logger
 	// Limits bound what users may have.
 	Limits Limits
 	// Shadow: everything is decided and journalled, and nothing done: World is one of shadows, and

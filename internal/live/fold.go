@@ -89,7 +89,7 @@ func (d *Daemon) foldFrom(in io.Reader) error {
 	if again := d.engine.Decide(workload.Unknown); len(again.Actions) == 0 {
 		d.wake = again.Wake
 	}
-	d.clock = newClock(d.cfg.Now, d.header.Workload.Epoch, max(x.Now, 0))
+	d.clock = newClock(d.cfg.Now, d.cfg.Mono, d.header.Workload.Epoch, max(x.Now, 0))
 	return nil
 }
 
@@ -160,7 +160,7 @@ func (d *Daemon) beginJournal(ctx context.Context) error {
 	d.header = &journal.Header{Engine: d.cfg.Version, Cluster: spec, Policy: d.cfg.Policy, Assume: d.cfg.Assume,
 		Workload: workload.Workload{Name: spec.Name, Source: d.source(), Format: "journal", Epoch: day.UnixMilli()}}
 	d.book, d.hours = NewBook(spec), newHours()
-	d.clock = newClock(d.cfg.Now, day.UnixMilli(), 0)
+	d.clock = newClock(d.cfg.Now, d.cfg.Mono, day.UnixMilli(), 0)
 	var err error
 	if d.engine, err = engine.New(spec, d.cfg.Policy, d.defaults()); err != nil {
 		return err
