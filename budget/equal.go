@@ -88,3 +88,23 @@ func escape(s string) bool {
 	hex := func(c byte) bool { return c-'0' <= 9 || c|32 >= 'a' && c|32 <= 'f' }
 	return len(s) >= 3 && s[0] == '%' && hex(s[1]) && hex(s[2])
 }
+
+// TeamOf is the team for which an account of [Equal] has that name; ok is false for the account of work
+// without a team.
+func TeamOf(account string) (team string, ok bool) {
+	if account == noTeam {
+		return "", false
+	}
+	var b strings.Builder
+	for i := 0; i < len(account); i++ {
+		if escape(account[i:]) {
+			if c, err := strconv.ParseUint(account[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(c))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(account[i])
+	}
+	return b.String(), true
+}

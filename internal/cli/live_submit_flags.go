@@ -166,7 +166,7 @@ func (f *jobFlags) need(n *api.Need) error {
 		if n.GPUMilli = int32(m); f.set.Changed("gpus") && f.gpus > 0 {
 			return badUsage("--gpu-part 0.5", "--gpus are whole GPUs and --gpu-part is part of one: say one of them")
 		}
-		n.GPUs = 0
+		n.GPUs = 1
 	}
 	if f.cpus != "" {
 		m, err := parseMilli(f.cpus, 1e6)

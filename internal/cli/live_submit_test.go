@@ -53,7 +53,7 @@ func TestSubmitDefaults(t *testing.T) {
 	}
 	got, err = parsed(t, "", "--gpu-part", "50%", "--unallocated", "--checkpoint", "on-stop")
 	zero := int64(0)
-	if d := cmp.Diff(&api.Submit{Need: api.Need{GPUMilli: 500}, Contract: api.Contract{MinRuntimeSeconds: &zero, CheckpointOnStop: true}}, got); err != nil || d != "" {
+	if d := cmp.Diff(&api.Submit{Need: api.Need{GPUs: 1, GPUMilli: 500}, Contract: api.Contract{MinRuntimeSeconds: &zero, CheckpointOnStop: true}}, got); err != nil || d != "" {
 		t.Error(err, d)
 	}
 }
@@ -164,7 +164,7 @@ func TestSubmitHelp(t *testing.T) {
 	}
 	w := newWorld(t)
 	for _, c := range newRoot(w.State).Commands() {
-		if c.GroupID == groupLive && c.Name() != "serve" && c.Name() != "journal" && (c.Flags().Lookup("server") == nil || c.Flags().Lookup("token") != nil) {
+		if c.GroupID == groupLive && c.Name() != "serve" && c.Name() != "journal" && c.Name() != "token" && (c.Flags().Lookup("server") == nil || c.Flags().Lookup("token") != nil) {
 			t.Errorf("%s: wants --server, and never a token on the command line", c.Name())
 		}
 		if c.GroupID == groupLive && !strings.Contains(c.Example, "escala "+c.Name()) && c.Name() != "journal" {

@@ -70,14 +70,14 @@ daemon stops, and is found again when it starts. docs/serve.md tells all of it.`
 	fl.BoolVar(&f.allowRoot, "allow-root", false, "let jobs that root submits run as root")
 	fl.Var(newChoice(&f.logFormat, "auto", "text", "json"), "log-format", "how to log to standard error: auto, text, json")
 	fl.Var(newChoice(&f.logLevel, "info", "debug", "warn", "error"), "log-level", "what to log: info, debug, warn, error")
-	fl.Var(span{&f.grace}, "grace", "time that jobs have to stop which do not say (default 30s)")
-	fl.Var(checkpoint{&f.checkpoint}, "checkpoint", "what jobs save that do not say: on-stop, never, or a duration between checkpoints (default never)")
+	f.grace, f.checkpoint = 30*workload.Second, -1
+	fl.Var(span{&f.grace}, "grace", "time that jobs have to stop which do not say")
+	fl.Var(checkpoint{&f.checkpoint}, "checkpoint", "what jobs save that do not say: on-stop, never, or a duration between checkpoints")
 	fl.Var(span{&f.restart}, "restart-cost", "time that a start spends on restarting, of jobs that do not say")
 	fl.IntVar(&f.limits.UserAlive, "user-jobs", 100_000, "how many jobs of one user may wait and run at once; 0 = any number")
 	fl.IntVar(&f.limits.Alive, "jobs", 1_000_000, "how many jobs may wait and run at once; 0 = any number")
 	fl.IntVar(&f.limits.UserGPUs, "user-gpus", 0, "how many GPUs jobs of one user may use at once; what is beyond is held; 0 = any number")
 	f.observe.add(fl)
-	f.grace, f.checkpoint = 30*workload.Second, -1
 	return c
 }
 

@@ -105,6 +105,11 @@ func (e *Misconfigured) Unwrap() error { return e.Err }
 
 // Run serves until the context ends. What runs goes on without it.
 func Run(ctx context.Context, o Options) error {
+	for _, l := range o.Listen { // before anything is made
+		if err := auth.CheckListen(l, o.CertFile != ""); err != nil {
+			return &Misconfigured{err}
+		}
+	}
 	if err := os.MkdirAll(o.State, 0o711); err != nil {
 		return &Misconfigured{err}
 	}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -37,6 +38,10 @@ func openPlace(ctx context.Context, o *Options, sp *spool.Spool) (*place, error)
 		Payload: func(job int32) ([]byte, error) { return sp.Get(ctx, job) }})
 	if err != nil {
 		return nil, &Misconfigured{fmt.Errorf("this machine: %w", err)}
+	}
+	if w.Cluster().GPUs() == 0 && !o.Shadow {
+		_ = w.Close()
+		return nil, &Misconfigured{errors.New("this machine has no GPUs that nvidia-smi finds: say --gpus 8 to pretend that it has eight")}
 	}
 	p := &place{world: w, here: w, text: w.Describe()}
 	if o.Shadow {

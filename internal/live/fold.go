@@ -198,7 +198,7 @@ func (d *Daemon) sameCluster() error {
 type OtherCluster struct{ Was, Is *cluster.Spec }
 
 func (e *OtherCluster) Error() string {
-	return fmt.Sprintf("the journal is of a cluster with %d GPUs on %d nodes, but there are %d GPUs on %d nodes, or they differ in name, type, cores or memory",
+	return fmt.Sprintf("the journal is of a cluster with %d GPUs on %d nodes, but there are %d GPUs on %d nodes, or they differ in name, type, cores or memory; another --state directory begins another journal",
 		e.Was.GPUs(), len(e.Was.Nodes), e.Is.GPUs(), len(e.Is.Nodes))
 }
 

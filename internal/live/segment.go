@@ -52,6 +52,7 @@ func (d *Daemon) newSegment(ctx context.Context, p *newPolicy) error {
 	if p != nil {
 		d.log.Info("another policy decides from now on", "policy", p.policy.Name, "by", p.by)
 		h.Policy = p.policy
+		d.unpromise()
 	}
 	if err := d.renew(h.Policy); err != nil {
 		return fmt.Errorf("going on under policy %s: %w", h.Policy.Name, err)
@@ -109,4 +110,15 @@ func (d *Daemon) Defaults() engine.Defaults { return d.defaults() }
 func (d *Daemon) defaults() engine.Defaults {
 	a := &d.cfg.Assume
 	return engine.Defaults{Checkpoint: a.Checkpoint, RestartCost: a.RestartCost, Grace: a.Grace, StartLatency: a.StartLatency}
+}
+
+// unpromise forgets the dates of another policy: they were its own to keep.
+func (d *Daemon) unpromise() {
+	d.book.mu.Lock()
+	defer d.book.mu.Unlock()
+	for _, n := range d.book.alive {
+		if j := d.book.jobs[n]; j != nil {
+			j.Promised = 0
+		}
+	}
 }

@@ -333,7 +333,9 @@ func teamsOf(tree *budget.Tree) []string {
 	var out []string
 	for i := range tree.Nodes {
 		if n := &tree.Nodes[i]; i > 0 && len(n.Children) == 0 {
-			out = append(out, n.Name)
+			if team, ok := budget.TeamOf(n.Name); ok {
+				out = append(out, team)
+			}
 		}
 	}
 	return out

@@ -54,7 +54,7 @@ func Sentence(r fact.Reason, names Namer) string {
 	case fact.BackfillSpare:
 		return fmt.Sprintf("It was backfilled on GPUs that the reservation of %s does not need.", other)
 	case fact.Promised:
-		return "The time of its reservation has come."
+		return promised(r.Until, until)
 	case fact.Freed:
 		return "The jobs that were stopped for it have left."
 	case fact.GaveWay:
@@ -147,7 +147,7 @@ func shareSentence(r fact.Reason, other, until string) string {
 	case fact.DateCame:
 		return fmt.Sprintf("It was stopped for the reservation of %s, whose date is %s.", other, until)
 	case fact.Protected:
-		return fmt.Sprintf("What could give way is protected: %d of the %s it needs could be cleared, and the rest is safe until %s at the longest.", r.Have, gpus(r.Want), until)
+		return fmt.Sprintf("What could give way is protected: %d of the %s it needs could be cleared, and the next protection of the rest ends at %s.", r.Have, gpus(r.Want), until)
 	case fact.GuardOff:
 		if r.Want == 0 {
 			return "Others could be stopped for it, but with its own start counted its account would be served no less than theirs, or they are below their share themselves."
@@ -208,4 +208,12 @@ func heldBy(holds int32) string {
 		}
 	}
 	return "It does not wait for GPUs: " + strings.Join(why, "; ") + "."
+}
+
+// promised is the reason of a start whose reservation has come, or of a job that waits for it.
+func promised(at workload.Time, until string) string {
+	if at == 0 {
+		return "The time of its reservation has come."
+	}
+	return "It has a reservation, and starts at " + until + " at the latest."
 }

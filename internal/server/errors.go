@@ -37,6 +37,8 @@ func (s *Server) problem(err error) error {
 		return huma.NewError(http.StatusConflict, conflict.Error())
 	case errors.As(err, &missing):
 		return huma.NewError(http.StatusNotFound, missing.Error())
+	case errors.Is(err, store.ErrInvalid):
+		return huma.NewError(http.StatusUnprocessableEntity, err.Error())
 	case errors.Is(err, store.ErrNotFound):
 		return huma.NewError(http.StatusNotFound, err.Error())
 	case errors.Is(err, live.ErrClosed), errors.Is(err, live.ErrUnavailable):

@@ -132,7 +132,7 @@ func (f *follower) read() error {
 		return nil // not there yet
 	}
 	defer func() { _ = in.Close() }()
-	n, err := io.Copy(f.w, in)
-	f.at = at + n
+	f.at = at // where what there was by then ends
+	_, err = io.Copy(f.w, in)
 	return err
 }
