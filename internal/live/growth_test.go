@@ -29,6 +29,8 @@ func soaking() bool { n, _ := strconv.Atoi(os.Getenv("ESCALA_SOAK")); return n >
 // labNodes is the size of the lab's cluster.
 const labNodes = 8
 
+func labCluster() *cluster.Spec { return cluster.Uniform("lab", labNodes, 8) }
+
 var labAssume = sim.Assumptions{Checkpoint: -1, Grace: 10 * workload.Second, StartLatency: 30 * workload.Second}
 
 // remembersEnded is how many ended jobs the book of these tests keeps.
@@ -74,7 +76,7 @@ func TestNothingGrows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &rig{t: t, machine: simworld.New(cluster.Uniform("lab", labNodes, 8), opts), store: st, cfg: Config{Store: st, Policy: p, Version: "test", Holder: "test", Now: time.Now,
+		r := &rig{t: t, machine: simworld.New(labCluster(), opts), store: st, cfg: Config{Store: st, Policy: p, Version: "test", Holder: "test", Now: time.Now,
 			SegmentBytes: 256 << 10, Assume: labAssume}}
 		sp := spooled(t, filepath.Join(dir, "spool", "spool.db"), &r.cfg)
 		l := &lab{rig: r, rnd: rnd, spool: sp}
