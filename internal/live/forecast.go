@@ -280,7 +280,8 @@ func (d *Daemon) foreseen(v *View, starts [][]workload.Time) {
 			q.P90 = max(v.At+(q.P90-v.At)*stretch/1000, q.P50)
 		}
 	}
-	if d.views.last.Load().At <= out.At {
+	// None is there where another policy decides by now: what was seen is not what will be.
+	if last := d.views.last.Load(); last != nil && last.At <= out.At {
 		d.views.last.Store(out)
 	}
 }
@@ -289,6 +290,9 @@ func (d *Daemon) foreseen(v *View, starts [][]workload.Time) {
 func (d *Daemon) remember(v *View) {
 	f := &d.ahead
 	out := d.LastView()
+	if out == nil {
+		return
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	// In the meantime jobs may have started. Those that do so from here on are taken out again, for

@@ -78,6 +78,7 @@ func (d *Daemon) newSegment(ctx context.Context, p *newPolicy) error {
 	}
 	d.headBytes, d.segmentAt = d.written, d.clock.last+segmentEvery
 	if t.policy = p; p != nil {
+		d.views.last.Store(nil) // its reasons are those of the policy before
 		d.events.publish(d, t)
 	}
 	return nil
