@@ -95,6 +95,8 @@ type Daemon struct {
 	segment int64
 	// written is the size of the present segment, of which headBytes are its header and snapshot.
 	written, headBytes int64
+	// renewed is the number of the next job when the engine was last restored.
+	renewed int32
 	// segmentAt is when the next begins at the latest.
 	segmentAt workload.Time
 	wake      workload.Time

@@ -115,6 +115,7 @@ func (w *folder) Snapshot(e *engine.Engine, raw []byte) {
 	w.d.policyBy = line.Live.PolicyBy
 	if w.err = w.d.book.load(line.Live, e); w.err == nil {
 		w.d.book.now = line.T
+		w.d.renewed = w.d.book.next
 		w.d.hours.resume(line.Live.Hours, max(line.T, line.Live.HoursAt))
 		for _, n := range w.d.book.alive {
 			w.d.hours.see(w.d.book.jobs[n], line.T)

@@ -88,6 +88,11 @@ func (d *Daemon) newSegment(ctx context.Context, p *newPolicy) error {
 // whether a dependency on such a job is satisfied is known before the engine is asked.
 func (d *Daemon) renew(p *policy.Policy) error {
 	d.engine.Forget(max(d.head.At, 0))
+	alive := int32(len(d.book.alive) - d.book.gone)
+	if p == d.header.Policy && d.book.next-d.renewed < alive+4096 { // with a long queue it takes long, and there is little to let go of
+		return nil
+	}
+	d.renewed = d.book.next
 	e, err := engine.Restore(d.header.Cluster, p, d.defaults(), d.engine.Snapshot())
 	if err != nil {
 		return err

@@ -157,7 +157,7 @@ func run(bin string, rate, seconds, batch, batchSeconds, total int) error {
 		return err
 	}
 	defer func() {
-		_ = exec.Command("pkill", "-KILL", "-f", dir).Run() // jobs outlive their scheduler
+		endRuns(dir) // jobs outlive their scheduler
 		_ = os.RemoveAll(dir)
 	}()
 	d, err := start(bin, dir)
@@ -234,6 +234,20 @@ func run(bin string, rate, seconds, batch, batchSeconds, total int) error {
 	out := json.NewEncoder(os.Stdout)
 	out.SetIndent("", "  ")
 	return out.Encode(f)
+}
+
+// endRuns ends what the scheduler started, by the numbers that it wrote down.
+func endRuns(dir string) {
+	locks, _ := filepath.Glob(filepath.Join(dir, "state", "local", "runs", "*", "lock"))
+	for _, l := range locks {
+		text, err := os.ReadFile(l)
+		if err != nil {
+			continue
+		}
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && pid > 1 {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // the job's main process goes with its supervisor
+		}
+	}
 }
 
 // submit sends jobs on a schedule, whether or not those before were answered.
