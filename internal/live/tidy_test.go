@@ -140,6 +140,7 @@ func TestKeysAndAlarmsAreForgotten(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		r.wait(time.Second) // the loop is at rest
 		if n := len(r.d.follow.alarms); n > 200 {
 			t.Errorf("%d alarms of jobs that are gone", n)
 		}
