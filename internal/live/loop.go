@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -227,6 +228,9 @@ func (d *Daemon) append(ctx context.Context, b *store.Batch, t *tx) error {
 func (d *Daemon) publish(t *tx) {
 	d.stats.Facts.Add(int64(len(t.facts)))
 	d.stats.Actions.Add(int64(len(t.actions)))
+	if slices.ContainsFunc(t.facts, func(f fact.Fact) bool { return rules(f.Kind) }) {
+		d.views.least.Store(d.stats.Facts.Load() + d.stats.Actions.Load())
+	}
 	for i := range t.facts {
 		if d.cfg.Shadow && t.facts[i].Kind == fact.JobFinished {
 			continue // how long jobs run is learnt from reality

@@ -59,6 +59,9 @@ func (v *View) Of(job int32) *Queued {
 type viewer struct {
 	mu   sync.Mutex
 	last atomic.Pointer[View]
+	// least is how many facts and actions a view has to know of: those up to the last change of what
+	// all go by. Whoever made that is answered after, and finds it in what they read next.
+	least atomic.Int64
 }
 
 // share of the time that views may take, and the least age at which a new one is made.
@@ -70,8 +73,34 @@ const (
 // LastView is the last view, nil before the first.
 func (d *Daemon) LastView() *View { return d.views.last.Load() }
 
+// Current is the last view, or a new one where budgets, policy, windows or nodes out of use have
+// changed since.
+func (d *Daemon) Current(ctx context.Context) *View {
+	if v := d.LastView(); d.ruled(v) {
+		return v
+	}
+	if v, err := d.View(ctx); err == nil {
+		return v
+	}
+	return d.LastView()
+}
+
+// ruled tells whether a view is of the rules in force.
+func (d *Daemon) ruled(v *View) bool {
+	return v != nil && v.facts >= d.views.least.Load() && v.state.policy == d.Header().Policy
+}
+
+// rules tells whether a fact changes what all jobs go by.
+func rules(k fact.Kind) bool {
+	switch k {
+	case fact.BudgetsChanged, fact.WindowSet, fact.WindowLifted, fact.NodeDrained, fact.NodeResumed:
+		return true
+	}
+	return false
+}
+
 // View is a view that is fresh enough: nothing happened since, or it is so new that another
-// would cost more than it is worth.
+// would cost more than it is worth. A change of the rules is always in it.
 func (d *Daemon) View(ctx context.Context) (*View, error) {
 	if v := d.LastView(); d.fresh(v) {
 		return v, nil
@@ -102,7 +131,7 @@ func (d *Daemon) View(ctx context.Context) (*View, error) {
 		v.index[n] = len(v.Queue)
 		v.Queue = append(v.Queue, q)
 	}
-	if old := d.LastView(); old != nil { // until the futures of this one are known
+	if old := d.LastView(); d.ruled(old) { // until the futures of this one are known
 		for i := range v.Queue {
 			if q := old.Of(v.Queue[i].Job); q != nil {
 				v.Queue[i].P50, v.Queue[i].P90, v.Queue[i].Futures, v.Queue[i].raw = q.P50, q.P90, q.Futures, q.raw
@@ -116,7 +145,7 @@ func (d *Daemon) View(ctx context.Context) (*View, error) {
 }
 
 func (d *Daemon) fresh(v *View) bool {
-	if v == nil {
+	if !d.ruled(v) {
 		return false
 	}
 	age := d.cfg.Now().Sub(v.made)

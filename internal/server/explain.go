@@ -57,9 +57,9 @@ func (s *Server) present(j *live.Job, x *engine.Explanation) []string {
 	var out []string
 	switch {
 	case x.Waits && x.Rank > 0:
-		out = append(out, fmt.Sprintf("It waits, %s of %d in line.", ordinal(x.Rank), x.Waiting), report.Sentence(x.Why, s.names()))
+		out = append(out, fmt.Sprintf("It waits, %s of %d in line.", ordinal(x.Rank), x.Waiting), s.why(j, x))
 	case x.Waits:
-		out = append(out, report.Sentence(x.Why, s.names()))
+		out = append(out, s.why(j, x))
 	}
 	if r := j.Run(); r != nil && !x.Waits {
 		out = append(out, "It runs. "+report.Sentence(r.Why, s.names()))
@@ -90,6 +90,16 @@ func (s *Server) present(j *live.Job, x *engine.Explanation) []string {
 		out = append(out, fmt.Sprintf("It was stopped for others %d times; each time its next protection gets longer.", x.Stops))
 	}
 	return out
+}
+
+// why says why a job waits.
+func (s *Server) why(j *live.Job, x *engine.Explanation) string {
+	if j.Phase == live.Waiting {
+		if closed := (&rooms{s: s}).closed(j); closed != "" {
+			return closed
+		}
+	}
+	return report.Sentence(x.Why, s.names())
 }
 
 // past says how a job came to its end.

@@ -66,7 +66,7 @@ func (s *Server) getJob(ctx context.Context, in *idIn) (*jobOut, error) {
 		out.Command = s.command(ctx, &j)
 	}
 	if j.Phase.Alive() {
-		out.Waiting = s.waiting(&j)
+		out.Waiting = s.waiting(&j, s.d.Current(ctx), &rooms{s: s})
 	}
 	return &jobOut{out}, nil
 }
@@ -117,9 +117,10 @@ func (s *Server) listJobs(ctx context.Context, in *listIn) (*listOut, error) {
 			return nil, s.problem(&live.Invalid{Field: "cursor", Msg: "not a cursor of this list"})
 		}
 		jobs, more := s.d.Alive(f, int32(after)-1, in.Limit)
+		v, r := s.d.Current(ctx), &rooms{s: s}
 		for i := range jobs {
 			x := s.job(&jobs[i], now)
-			x.Waiting = s.waiting(&jobs[i])
+			x.Waiting = s.waiting(&jobs[i], v, r)
 			out.Body.Jobs = append(out.Body.Jobs, x)
 		}
 		if more {

@@ -29,14 +29,14 @@ func (s *Server) queue(ctx context.Context, in *queueIn) (*listOut, error) {
 		return nil, s.problem(err)
 	}
 	out := &listOut{Body: api.Jobs{Jobs: []api.Job{}, AsOf: s.at(v.At)}}
-	f := live.Filter{User: in.User, Team: in.Team}
+	f, r := live.Filter{User: in.User, Team: in.Team}, &rooms{s: s}
 	for i := in.Offset; i < len(v.Queue) && len(out.Body.Jobs) < in.Limit; i++ {
 		for _, j := range s.d.Some([]int32{v.Queue[i].Job}) {
 			if !f.Takes(&j) || j.Phase != live.Waiting && j.Phase != live.Clearing {
 				continue
 			}
 			x := s.job(&j, s.now())
-			x.Waiting = s.waitingAt(&j, v, &v.Queue[i])
+			x.Waiting = s.waitingAt(&j, v, &v.Queue[i], r)
 			out.Body.Jobs = append(out.Body.Jobs, x)
 		}
 	}
@@ -44,11 +44,10 @@ func (s *Server) queue(ctx context.Context, in *queueIn) (*listOut, error) {
 }
 
 // waiting is where a job stands in the queue, nil for one that does not wait.
-func (s *Server) waiting(j *live.Job) *api.Waiting {
+func (s *Server) waiting(j *live.Job, v *live.View, r *rooms) *api.Waiting {
 	switch j.Phase {
 	case live.Waiting, live.Clearing:
-		v := s.d.LastView()
-		return s.waitingAt(j, v, v.Of(j.Number))
+		return s.waitingAt(j, v, v.Of(j.Number), r)
 	case live.Held:
 		return &api.Waiting{Why: report.Sentence(fact.Reason{Code: fact.Held, For: -1, Want: int32(j.Holds)}, s.names()), Code: fact.Held.String()}
 	case live.Blocked:
@@ -61,8 +60,16 @@ func (s *Server) waiting(j *live.Job) *api.Waiting {
 	return nil
 }
 
-func (s *Server) waitingAt(j *live.Job, v *live.View, q *live.Queued) *api.Waiting {
+func (s *Server) waitingAt(j *live.Job, v *live.View, q *live.Queued, r *rooms) *api.Waiting {
 	w := &api.Waiting{Promised: s.until(j.Promised), Why: "It has just come in."}
+	if v != nil && j.Spec.Submit < v.At {
+		w.Why = "It has just come back into the queue."
+	}
+	defer func() { // whatever else it waits for, it waits for that first
+		if closed := r.closed(j); closed != "" && j.Phase == live.Waiting {
+			w.Why, w.Code = closed, noNodeOpen
+		}
+	}()
 	if v == nil || q == nil {
 		return w
 	}
