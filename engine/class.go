@@ -104,6 +104,21 @@ type shapeKey struct {
 	partition string
 }
 
+// Never tells whether a job could run on the empty cluster, all its nodes healthy, before it is submitted;
+// if not, why. It changes nothing.
+func (e *Engine) Never(j *workload.Job) (fact.Reason, bool) {
+	k := classKey{need: j.Need}
+	if e.layout.Partitioned {
+		k.partition = j.Partition
+	}
+	c := class{shape: e.placer.Shape(k.need, k.partition), capped: none} // one of its own: others remember what they have met
+	never, why := e.neverFits(&c)
+	if !never && e.limit.most > 0 && e.spared(j) && c.shape.Milli > e.limit.most {
+		return e.limit.reason(c.shape.Milli), true
+	}
+	return why, never
+}
+
 // neverFits asks the empty cluster, all its nodes healthy.
 func (e *Engine) neverFits(c *class) (bool, fact.Reason) {
 	if e.empty == nil {

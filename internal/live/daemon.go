@@ -104,6 +104,8 @@ type Daemon struct {
 	follow    follower
 	hours     *hours
 	tidier    tidier
+	// roomy are needs that are known to fit the empty cluster.
+	roomy map[roomy]bool
 
 	// ready: the journal can be written and the world was begun. trouble is what keeps it from that.
 	ready   atomic.Bool

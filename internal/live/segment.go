@@ -51,7 +51,7 @@ func (d *Daemon) newSegment(ctx context.Context, p *newPolicy) error {
 	h.Engine = d.cfg.Version
 	if p != nil {
 		d.log.Info("another policy decides from now on", "policy", p.policy.Name, "by", p.by)
-		h.Policy = p.policy
+		h.Policy, d.roomy = p.policy, nil
 		d.unpromise()
 	}
 	if err := d.renew(h.Policy); err != nil {

@@ -159,6 +159,9 @@ func (t *tx) submit(s *Submission) (*Submitted, error) {
 	if err := t.check(s); err != nil {
 		return nil, err
 	}
+	if err := t.never(j); err != nil {
+		return nil, err
+	}
 	n := max(len(s.Indices), 1)
 	if l := t.d.cfg.Limits; l.UserAlive > 0 {
 		if u := b.users[j.User]; n > l.UserAlive || u != nil && u.Alive+n > l.UserAlive {

@@ -16,6 +16,7 @@ func (s *Server) problem(err error) error {
 	var (
 		invalid  *live.Invalid
 		busy     *live.Busy
+		never    *live.Never
 		conflict *live.Conflict
 		missing  *live.NotFound
 		known    huma.StatusError
@@ -31,6 +32,8 @@ func (s *Server) problem(err error) error {
 		return err
 	case errors.As(err, &invalid):
 		return huma.NewError(http.StatusUnprocessableEntity, invalid.Error(), &huma.ErrorDetail{Message: invalid.Msg, Location: "body." + invalid.Field})
+	case errors.As(err, &never):
+		return huma.NewError(http.StatusUnprocessableEntity, never.Error())
 	case errors.As(err, &busy):
 		return later(http.StatusTooManyRequests, busy.Error())
 	case errors.As(err, &conflict):
