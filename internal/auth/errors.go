@@ -11,6 +11,8 @@ type Forbidden struct {
 	Action Action
 	// User is who asked.
 	User string
+	// What is what was asked for, in words that follow "may not"; "" = those of the action.
+	What string
 	// Want says who may, in words that follow "that takes".
 	Want string
 }
@@ -20,7 +22,11 @@ func (e *Forbidden) Error() string {
 	if who == "" {
 		who = "somebody unknown"
 	}
-	return who + " may not " + e.Action.Words() + ": that takes " + e.Want
+	what := e.What
+	if what == "" {
+		what = e.Action.Words()
+	}
+	return who + " may not " + what + ": that takes " + e.Want
 }
 
 // Refusal is a request that is answered before anybody looks at what it wants.

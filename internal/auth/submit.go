@@ -2,8 +2,11 @@ package auth
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/escala-sched/escala/budget"
+	"github.com/escala-sched/escala/internal/yamlx"
 )
 
 // SubmitTo says which teams people may submit for. Team and contract of a job are claims: what is
@@ -43,10 +46,95 @@ func CanClaim(t *budget.Tree, to SubmitTo, user, team string) error {
 	if _, ok := t.Leaf(team, user); ok {
 		return nil
 	}
-	if team == "" {
-		return &Forbidden{Action: Submit, User: user, Want: "a team: name one whose account in the budgets takes the jobs of " + user}
+	no := &Forbidden{Action: Submit, User: user, What: "submit for team " + team}
+	may, _ := TeamsOf(t, to, user)
+	known := TeamNames(t)
+	switch {
+	case len(may) == 0:
+		no.What = "submit for any team"
+		no.Want = fmt.Sprintf("an account in the budgets that lists %s, or that lists nobody: ask %s to put %s into one of the teams %s", user, whoSetsUsers(t), user, list(known))
+	case team == "":
+		no.What = "submit without naming a team"
+		no.Want = "a team: name one of " + list(shortened(t, may, user))
+	case !exists(t, team):
+		no.Want = fmt.Sprintf("a team of the budgets, and %s is none%s %s may name %s", team, didYouMean(team, known), user, list(shortened(t, may, user)))
+	default:
+		no.Want = fmt.Sprintf("an account of it in the budgets that lists %s, or that lists nobody; %s may name %s", user, user, list(shortened(t, may, user)))
 	}
-	return &Forbidden{Action: Submit, User: user, Want: fmt.Sprintf("an account of team %s in the budgets that lists %s, or that lists nobody", team, user)}
+	return no
+}
+
+// exists tells whether some account is called so.
+func exists(t *budget.Tree, team string) bool {
+	if _, ok := t.Find(team); ok {
+		return true
+	}
+	for i := range t.Nodes {
+		if n := &t.Nodes[i]; n.Name == team || n.Path == strings.TrimPrefix(team, "/") {
+			return true
+		}
+	}
+	return false
+}
+
+// whoSetsUsers are the people who can change whose jobs an account takes.
+func whoSetsUsers(t *budget.Tree) string {
+	var who []string
+	for i := range t.Nodes {
+		for _, m := range t.Nodes[i].Managers {
+			if !slices.Contains(who, m) {
+				who = append(who, m)
+			}
+		}
+	}
+	if len(who) == 0 {
+		return "an operator"
+	}
+	return "an operator, or a manager of the budgets (" + list(who) + "),"
+}
+
+// TeamNames are the teams of budgets by the shortest names that mean them.
+func TeamNames(t *budget.Tree) []string {
+	var out []string
+	for i := range t.Nodes {
+		if n := &t.Nodes[i]; i > 0 && isTeam(t, n) {
+			out = append(out, n.Path)
+			if k, ok := t.Find(n.Name); ok && int(k) == i {
+				out[len(out)-1] = n.Name
+			}
+		}
+	}
+	return out
+}
+
+// shortened calls teams by their names, where a job of that user finds the same account by it.
+func shortened(t *budget.Tree, paths []string, user string) []string {
+	out := slices.Clone(paths)
+	for i, p := range paths {
+		name := p[strings.LastIndex(p, "/")+1:]
+		a, ok := t.Leaf(name, user)
+		if b, _ := t.Leaf(rooted(p), user); ok && a == b {
+			out[i] = name
+		}
+	}
+	return slices.Compact(out)
+}
+
+// didYouMean offers the name that is nearest to one that is none, if one is near.
+func didYouMean(name string, known []string) string {
+	if near := yamlx.Nearest(name, known); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ";"
+}
+
+// list writes the first few of many.
+func list(words []string) string {
+	const few = 12
+	if len(words) > few {
+		return strings.Join(words[:few], ", ") + fmt.Sprintf(" and %d more", len(words)-few)
+	}
+	return strings.Join(words, ", ")
 }
 
 // Teams lists the teams that a user may submit for, by their paths; nil with any = true where

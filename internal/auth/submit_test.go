@@ -28,7 +28,9 @@ func TestCanSubmit(t *testing.T) {
 		{ann, "gus", "alignment", ""}, {ann, "gus", "vision", ""}, {ann, "gus", "/vision", ""}, {ann, "gus", "language/alignment", ""},
 		{ann, "gus", "pretraining", ""}, // by its account for guests
 		{ann, "gus", "", "a team: name one"},
-		{ann, "gus", "unknown", "team unknown"},
+		{ann, "gus", "unknown", "gus may not submit for team unknown: that takes a team of the budgets, and unknown is none; gus may name pretraining, guests, alignment, vision"},
+		{ann, "gus", "visoin", "visoin is none; did you mean vision? gus may name"},
+		{&Identity{User: "zoe", Roles: []Grant{{Role: User}}}, "zoe", "", ""}, // guests take anybody
 		{ann, "eve", "pretraining", "submit for somebody else"},
 		{&Identity{User: "ida", Roles: []Grant{{Role: User}}}, "ida", "alignment", "lists ida"},
 		{&Identity{User: "olga", Roles: []Grant{{Role: Operator}}}, "eve", "pretraining", ""},
@@ -51,5 +53,16 @@ func TestCanSubmit(t *testing.T) {
 	}
 	if o := f.Job("eve", "vision"); o.Account != "" {
 		t.Errorf("%+v", o)
+	}
+}
+
+// TestNoTeamTakesThem holds that whoever may submit for no team is told whom to ask.
+func TestNoTeamTakesThem(t *testing.T) {
+	closed := tree(t, "name: lab\nmanagers: [dora]\nchildren: [{name: a, share: 1, users: [ana], managers: [ben]}, {name: b, share: 1, users: [bo]}]")
+	for _, team := range []string{"", "zoe", "a"} {
+		err := CanClaim(closed, SubmitListed, "zoe", team)
+		if want := "zoe may not submit for any team: that takes an account in the budgets that lists zoe, or that lists nobody: ask an operator, or a manager of the budgets (dora, ben), to put zoe into one of the teams a, b"; err == nil || err.Error() != want {
+			t.Errorf("team %q: %v", team, err)
+		}
 	}
 }

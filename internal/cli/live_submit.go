@@ -131,7 +131,7 @@ func (f *submitFlags) submit(ctx context.Context, s *State, c *conn, b *api.Subm
 // warn says what the owner of a job may not have meant.
 func (s *State) warn(list []string) {
 	for _, w := range list {
-		s.say("Warning: %s.\n", strings.TrimSuffix(w, "."))
+		s.say("Warning: %s.\n", s.wall().local(strings.TrimSuffix(w, ".")))
 	}
 }
 

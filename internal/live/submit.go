@@ -331,6 +331,13 @@ func (t *tx) account(j *workload.Job) error {
 	return t.fact(fact.Fact{Kind: fact.BudgetsChanged, Job: -1, Node: -1, Budgets: budget.Equal(equalName, teams), Epoch: t.d.clock.epoch})
 }
 
+// EqualShares tells whether nobody has set budgets: each team that comes has an equal share.
+func (d *Daemon) EqualShares() bool {
+	d.book.mu.RLock()
+	defer d.book.mu.RUnlock()
+	return d.book.budgets != nil && d.book.budgetsBy == "" && d.book.budgets.Name == equalName
+}
+
 // teamsOf lists the leaves of budgets that were made by account.
 func teamsOf(tree *budget.Tree) []string {
 	var out []string

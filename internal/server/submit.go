@@ -158,7 +158,7 @@ func (s *Server) submission(ctx context.Context, b *api.Submit) (sub *live.Submi
 			return nil, nil, &live.Invalid{Field: "run", Msg: err.Error()}
 		}
 	}
-	return sub, s.warnings(&j), nil
+	return sub, append(s.unsure(b, &j, s.d.Now()), s.warnings(&j)...), nil
 }
 
 // indices holds that an array's indices are numbers of their own.
