@@ -73,7 +73,8 @@ type Level struct {
 	Filled int64
 	// Fair is what its share of the window's capacity would be.
 	Fair int64
-	// Place among Of siblings with waiting work, 1 = first.
+	// Place among Of siblings with waiting work, 1 = first; 0 of 0 for an account without any, which is
+	// in no line.
 	Place, Of int
 }
 
@@ -244,6 +245,9 @@ func (e *Engine) level(node int32) Level {
 	l := Level{Node: node, Charged: s.ledger.Charged(node, s.grid), Outstanding: s.ledger.Outstanding(node, s.grid)}
 	l.Filled = s.filled(node)
 	l.Fair = s.tree.FairShare(node, s.ledger.Offered(s.grid))
+	if !e.waitsBelow(node) {
+		return l
+	}
 	for _, o := range s.tree.Nodes[s.tree.Nodes[node].Parent].Children {
 		if !e.waitsBelow(o) {
 			continue

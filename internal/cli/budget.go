@@ -111,7 +111,14 @@ func budgetShowCommand(s *State) *cobra.Command {
 		Long: `Prints each account with its share of its level and of everything, its hard budget,
 managers and users; with --workload also how many jobs it submitted and how many
 GPU-hours they take if each runs once. Where the file has pools, the share of each.
-Without a FILE it shows the budgets that hold at a live scheduler.`,
+Without a FILE it shows the budgets that hold at a live scheduler, and below them what
+each account had in the window of the policy, in GPU-hours:
+  CHARGED      what its runs were charged
+  OUTSTANDING  what its runs are still protected for: charged if they use it
+  UNALLOCATED  what it had charged to nobody
+  FAIR SHARE   its share of what the cluster offered; USED OF IT is charged and outstanding
+  PLACE        among its siblings that have charged work waiting, 1 is served next; an
+               account without such work is in no line and has no place`,
 		Example: `  escala budget show budgets.yaml
   escala budget show --yaml > budgets.yaml
   escala budget show budgets.yaml --workload jobs.csv --window 7d..14d

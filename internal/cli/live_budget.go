@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -258,7 +259,14 @@ away: escala budget credit pretraining -- -500.`,
 // withCredit adds an entry to the credits of a text.
 func withCredit(text, name string, clock wallClock, account, amount, by, reason string) (string, error) {
 	if v, err := parseNumber(strings.TrimPrefix(amount, "-")); err != nil || v == 0 {
-		return "", badUsage("escala budget credit "+account+" 500", "%q is no number of GPU-hours", amount)
+		return "", badUsage("escala budget credit "+account+" 500", "GPU-HOURS %q: no number of GPU-hours", amount)
+	}
+	old, err := budget.Parse(name+".yaml", []byte(text))
+	if err != nil {
+		return "", badInput(err, "escala budget edit changes the text by hand")
+	}
+	if err := mayCredit(old, account); err != nil {
+		return "", err
 	}
 	entry := fmt.Sprintf("{at: %s, account: %s, gpuHours: %s, by: %s", clock.now.UTC().Format("2006-01-02T15:04:05Z"), yamlx.Quote(account), amount, yamlx.Quote(by))
 	if reason != "" {
@@ -266,13 +274,45 @@ func withCredit(text, name string, clock wallClock, account, amount, by, reason 
 	}
 	out := addItem(text, "credits", entry+"}")
 	t, err := budget.Parse(name+".yaml", []byte(out))
-	if err != nil {
-		return "", badInput(err, "escala budget show lists accounts; escala budget edit changes the text by hand")
-	}
-	if old, err := budget.Parse(name+".yaml", []byte(text)); err == nil && len(t.Credits) != len(old.Credits)+1 {
+	var bad *yamlx.Error
+	switch {
+	case errors.As(err, &bad): // of a text that nobody here wrote: the arguments are what is wrong
+		return "", badUsage("escala budget credit --help", "GPU-HOURS %s: %s; %s", amount, bad.Msg, bad.Want)
+	case err != nil:
+		return "", err
+	case len(t.Credits) != len(old.Credits)+1:
 		return "", badUsage("escala budget edit", "the credits of this text are written in a way that cannot be added to")
 	}
 	return out, nil
+}
+
+// mayCredit holds that an account is there and has what can be credited.
+func mayCredit(t *budget.Tree, account string) error {
+	var all, can []string
+	for i := range t.Nodes {
+		n := &t.Nodes[i]
+		if n.Budget != nil {
+			can = append(can, n.Path)
+		}
+		if i > 0 && !n.Person {
+			all = append(all, n.Name, n.Path)
+		}
+	}
+	which := "no account has a hard budget: escala budget edit gives it one"
+	if len(can) > 0 {
+		which = "with a hard budget: " + strings.Join(can[:min(len(can), 12)], ", ") + pick(len(can) > 12, ", ...", "")
+	}
+	node, ok := t.Find(account)
+	switch {
+	case !ok:
+		if near := yamlx.Nearest(account, all); near != "" {
+			return badUsage(which, "ACCOUNT %q: no account of the budgets is called that; did you mean %s?", account, near)
+		}
+		return badUsage(which, "ACCOUNT %q: no account of the budgets is called that", account)
+	case t.Nodes[node].Budget == nil:
+		return badUsage(which, "ACCOUNT %q: it has no budget that could be credited, only a share", account)
+	}
+	return nil
 }
 
 // addItem adds an item to a list of the outermost level of a YAML text, in the style that it has.

@@ -32,12 +32,13 @@ func TestWithCredit(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]struct{ account, amount, want string }{
-		"no budget":  {"b", "5", "has no budget"},
-		"no account": {"c", "5", "no account is called"},
+		"no budget":  {"b", "5", `ACCOUNT "b": it has no budget`},
+		"no account": {"c9", "5", `ACCOUNT "c9": no account of the budgets is called that`},
+		"too fine":   {"a", "0.0001", "GPU-HOURS 0.0001: "},
 		"nothing":    {"a", "0", "no number of GPU-hours"},
 		"no number":  {"a", "many", "no number of GPU-hours"},
 	} {
-		if _, err := withCredit(labBudgets, "lab", noon, tc.account, tc.amount, "dora", ""); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := withCredit(labBudgets, "lab", noon, tc.account, tc.amount, "dora", ""); err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), ".yaml") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/escala-sched/escala/internal/api"
 	"github.com/escala-sched/escala/internal/auth"
@@ -80,4 +81,32 @@ func TestNoNodeIsOpen(t *testing.T) {
 	drain(nodes[0].Name, "bo", "fan")
 	id = read[api.Submitted](r, "ana", http.MethodPost, "/jobs", one).ID
 	why("No node is open: 2 drained by bo (fan).")
+}
+
+// TestPlacesAreOfThoseInLine holds that an account has a place in line only where its own work waits.
+func TestPlacesAreOfThoseInLine(t *testing.T) {
+	r := newRig(t, nil)
+	read[api.Text](r, "ana", http.MethodPut, "/budgets", api.Text{YAML: "name: x\nchildren: [{name: a, share: 1}, {name: b, share: 1}, {name: c, share: 1}]"})
+	for _, n := range r.cfg.World.Cluster().Nodes {
+		read[api.Changed](r, "ana", http.MethodPost, "/nodes/"+n.Name+"/drain", api.Reason{})
+	}
+	for _, team := range []string{"a", "c"} {
+		b := gpus(4)
+		b.Team = team
+		read[api.Submitted](r, "ana", http.MethodPost, "/jobs", b)
+	}
+	for range 100 { // the last view may be half a second old
+		places := map[string][2]int{}
+		for _, l := range read[api.Accounts](r, "ana", http.MethodGet, "/accounts", nil).Accounts[0].Levels {
+			places[l.Account] = [2]int{l.Place, l.Of}
+			if l.Place > l.Of {
+				t.Fatalf("%s: place %d of %d", l.Account, l.Place, l.Of)
+			}
+		}
+		if places["a"][1] == 2 && places["c"][1] == 2 && places["b"] == [2]int{} {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Error("the places of those who wait did not come")
 }
