@@ -181,6 +181,9 @@ type Jobs struct {
 // Changed says how many jobs a request changed.
 type Changed struct {
 	Changed int `json:"changed"`
+	// Of and Running tell of an array.
+	Of      int `json:"of,omitempty" doc:"of an array: how many of its jobs had not ended"`
+	Running int `json:"running,omitempty" doc:"of an array: how many of these had GPUs"`
 }
 
 // Reason is why somebody asks for something.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -148,6 +149,9 @@ func judged(err error) error {
 	case http.StatusUnauthorized:
 		return badInput(err, "--token-file FILE, or ESCALA_TOKEN; on the scheduler's own machine its socket needs no token")
 	case http.StatusNotFound:
+		if of, ok := arrayIn(err.Error()); ok {
+			return badInput(err, "escala status "+of+" lists its jobs")
+		}
 		return badInput(err, "escala queue and escala history list jobs, escala nodes lists nodes")
 	}
 	return badInput(err, "")
@@ -188,4 +192,15 @@ func (s *State) environ() []string {
 		return s.Environ()
 	}
 	return os.Environ()
+}
+
+var arrayWords = regexp.MustCompile(`(?:^job (\S+) is an array of|array (\S+) has \d+ elements)`)
+
+// arrayIn is the array of which an answer speaks.
+func arrayIn(text string) (id string, ok bool) {
+	m := arrayWords.FindStringSubmatch(text)
+	if m == nil {
+		return "", false
+	}
+	return m[1] + m[2], true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -73,6 +74,8 @@ func (f *changeFlags) command(s *State) *cobra.Command {
 type changeResult struct {
 	ID      string `json:"id"`
 	Changed int    `json:"changed"`
+	Of      int    `json:"of,omitempty"`
+	Running int    `json:"running,omitempty"`
 	Error   string `json:"error,omitempty"`
 }
 
@@ -82,7 +85,7 @@ func (f *changeFlags) run(ctx context.Context, s *State, c *conn, args []string)
 	for _, id := range args {
 		var out api.Changed
 		_, err := c.Call(ctx, http.MethodPost, f.path+url.PathEscape(id)+"/"+f.verb.word, api.Reason{Text: f.reason}, &out, nil)
-		r := changeResult{ID: id, Changed: out.Changed}
+		r := changeResult{ID: id, Changed: out.Changed, Of: out.Of, Running: out.Running}
 		var gone *client.Unreachable
 		switch {
 		case ctx.Err() != nil || errors.As(err, &gone):
@@ -91,11 +94,7 @@ func (f *changeFlags) run(ctx context.Context, s *State, c *conn, args []string)
 			r.Error = err.Error()
 			failed = append(failed, judged(err))
 		case f.output != "json":
-			text := f.noun + " " + id + " " + f.verb.past
-			if out.Changed > 1 {
-				text = plural(out.Changed, f.noun) + " of " + id + " " + strings.Replace(f.verb.past, "is ", "are ", 1)
-			}
-			if err := s.print("%s\n", text); err != nil {
+			if err := s.print("%s\n", f.done(id, &out)); err != nil {
 				return err
 			}
 		}
@@ -111,4 +110,36 @@ func (f *changeFlags) run(ctx context.Context, s *State, c *conn, args []string)
 		}
 	}
 	return allBroken(failed, "")
+}
+
+// done says what was done, of an array to how many of its jobs.
+func (f *changeFlags) done(id string, out *api.Changed) string {
+	if out.Of == 0 {
+		return f.noun + " " + id + " " + f.verb.past
+	}
+	switch f.verb.word {
+	case "cancel":
+		var parts []string
+		if n := min(out.Running, out.Changed); n > 0 {
+			parts = append(parts, plural(n, "job")+" told to stop")
+		}
+		if n := out.Changed - out.Running; n > 0 {
+			parts = append(parts, plural(n, "job")+" withdrawn before "+pick(n == 1, "it", "they")+" ran")
+		}
+		if len(parts) == 0 {
+			parts = []string{"all of it is being cancelled already"}
+		}
+		return "array " + id + " is cancelled: " + strings.Join(parts, ", ")
+	case "hold":
+		text := fmt.Sprintf("array %s: %s held", id, plural(out.Changed, "job"))
+		if out.Running > 0 {
+			text += fmt.Sprintf(", %s of them running, which go on until they are stopped", grouped(int64(min(out.Running, out.Changed))))
+		}
+		return text
+	}
+	text := fmt.Sprintf("array %s: %s %s", id, plural(out.Changed, "job"), strings.TrimPrefix(f.verb.past, "is "))
+	if out.Changed == 0 {
+		text = fmt.Sprintf("array %s: none of its %s is held", id, plural(out.Of, "job"))
+	}
+	return text
 }

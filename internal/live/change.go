@@ -71,11 +71,13 @@ func (d *Daemon) holds(ctx context.Context, jobs []int32, kind fact.Kind, operat
 			if j == nil || !j.Phase.Alive() {
 				continue
 			}
+			changed := 0
 			for _, h := range holdsOf(j, kind, operator) {
 				if t.fact(fact.Fact{Kind: kind, Job: i, Node: -1, Hold: h, By: by, Text: text}) == nil {
-					n++
+					changed = 1
 				}
 			}
+			n += changed
 		}
 		if n == 0 && len(jobs) == 1 {
 			return 0, holdRefused(d.book.jobs[jobs[0]], kind)
@@ -122,20 +124,36 @@ func holdRefused(j *Job, kind fact.Kind) error {
 // Requeue stops the run of a job and has it wait again. Nothing is decided: the world is
 // asked, and its answer is what the journal tells.
 func (d *Daemon) Requeue(ctx context.Context, job int32, by string) error {
-	_, err := change(ctx, d, func(t *tx) (bool, error) {
-		j := d.book.jobs[job]
-		switch {
-		case j == nil:
-			return false, &NotFound{"such job"}
-		case j.Phase != Running:
-			return false, &Conflict{fmt.Sprintf("job %s does not run, it is %s", j.Spec.ID, j.Fate())}
-		}
-		o := d.stopOrder(job)
-		o.Cause, o.Why = fact.CauseOperator, by+" had it queued again."
-		t.orders = append(t.orders, o)
-		return true, nil
-	})
+	_, err := d.RequeueAll(ctx, []int32{job}, by)
 	return err
+}
+
+// RequeueAll does so to those of several jobs that run, and returns how many these are.
+func (d *Daemon) RequeueAll(ctx context.Context, jobs []int32, by string) (int, error) {
+	return change(ctx, d, func(t *tx) (int, error) {
+		n := 0
+		for _, i := range jobs {
+			j := d.book.jobs[i]
+			if j == nil || j.Phase != Running {
+				continue
+			}
+			o := d.stopOrder(i)
+			o.Cause, o.Why = fact.CauseOperator, by+" had it queued again."
+			t.orders = append(t.orders, o)
+			n++
+		}
+		switch {
+		case n > 0:
+		case len(jobs) > 1:
+			return 0, &Conflict{fmt.Sprintf("none of these %d jobs runs", len(jobs))}
+		case d.book.jobs[jobs[0]] == nil:
+			return 0, &NotFound{"such job"}
+		default:
+			j := d.book.jobs[jobs[0]]
+			return 0, &Conflict{fmt.Sprintf("job %s does not run, it is %s", j.Spec.ID, j.Fate())}
+		}
+		return n, nil
+	})
 }
 
 // Drain takes nodes out of use, Resume back into it. What runs there goes on until the

@@ -1,8 +1,11 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"sort"
 
@@ -62,7 +65,87 @@ func (d *Daemon) Job(ctx context.Context, id string) (Job, error) {
 	return *j, nil
 }
 
-// Members are the numbers of an array's jobs, or that of a single job. [NotFound].
+// One is Job for those who may have meant an array, or an element of one: [IsArray], [NoElement].
+func (d *Daemon) One(ctx context.Context, id string) (Job, error) {
+	j, err := d.Job(ctx, id)
+	var missing *NotFound
+	if !errors.As(err, &missing) {
+		return j, err
+	}
+	if array, _, ok := ArrayOf(id); ok {
+		if all, err := d.elements(ctx, array); err != nil || len(all) > 0 {
+			return j, cmp.Or(err, error(&NoElement{Array: array, ID: id, First: first(all), Last: last(all), N: len(all)}))
+		}
+		return j, missing
+	}
+	all, other := d.elements(ctx, id)
+	if other != nil {
+		return j, other
+	}
+	if len(all) > 0 {
+		return j, &IsArray{ID: id, N: len(all), First: first(all)}
+	}
+	return j, missing
+}
+
+func first(ids []string) string { return ids[0] }
+func last(ids []string) string  { return ids[len(ids)-1] }
+
+// elements are the IDs of an array's jobs that are known, in their order.
+func (d *Daemon) elements(ctx context.Context, array string) ([]string, error) {
+	known := map[string]int32{}
+	f := Filter{Array: array}
+	b := d.book
+	b.mu.RLock()
+	for _, list := range [][]int32{b.alive, b.ended} {
+		for _, n := range list {
+			if j := b.jobs[n]; j != nil && f.Takes(j) {
+				known[j.Spec.ID] = n
+			}
+		}
+	}
+	b.mu.RUnlock()
+	for cursor := ""; ; {
+		jobs, next, err := d.Past(ctx, f, cursor, 1000)
+		if err != nil {
+			return nil, err
+		}
+		for i := range jobs {
+			known[jobs[i].Spec.ID] = jobs[i].Number
+		}
+		if cursor = next; next == "" {
+			break
+		}
+	}
+	return slices.SortedFunc(maps.Keys(known), func(a, b string) int { return cmp.Compare(known[a], known[b]) }), nil
+}
+
+// IsArray says that an ID is that of an array of N jobs.
+type IsArray struct {
+	ID    string
+	N     int
+	First string
+}
+
+func (e *IsArray) Error() string {
+	return fmt.Sprintf("job %s is an array of %d: name an element, such as %s", e.ID, e.N, e.First)
+}
+
+// NoElement says that an array has no job of that ID.
+type NoElement struct {
+	Array, ID, First, Last string
+	N                      int
+}
+
+func (e *NoElement) Error() string {
+	if e.N == 1 {
+		return fmt.Sprintf("there is no job %s: the one element of array %s is %s", e.ID, e.Array, e.First)
+	}
+	return fmt.Sprintf("there is no job %s: array %s has %d elements, %s to %s", e.ID, e.Array, e.N, e.First, e.Last)
+}
+
+// Members are the numbers of an array's jobs that are alive, or that of a single job. [NotFound]; [Conflict]
+// where all of an array has ended.
 func (d *Daemon) Members(ctx context.Context, id string) ([]int32, error) {
 	d.book.mu.RLock()
 	if n, ok := d.book.byID[id]; ok {
@@ -80,7 +163,11 @@ func (d *Daemon) Members(ctx context.Context, id string) ([]int32, error) {
 	if len(out) > 0 {
 		return out, nil
 	}
-	j, err := d.Job(ctx, id)
+	j, err := d.One(ctx, id)
+	var array *IsArray
+	if errors.As(err, &array) {
+		return nil, &Conflict{fmt.Sprintf("array %s is over: its %d jobs have ended", id, array.N)}
+	}
 	if err != nil {
 		return nil, err
 	}

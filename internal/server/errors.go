@@ -19,6 +19,8 @@ func (s *Server) problem(err error) error {
 		never    *live.Never
 		conflict *live.Conflict
 		missing  *live.NotFound
+		array    *live.IsArray
+		element  *live.NoElement
 		known    huma.StatusError
 	)
 	if err == nil {
@@ -40,6 +42,10 @@ func (s *Server) problem(err error) error {
 		return huma.NewError(http.StatusConflict, conflict.Error())
 	case errors.As(err, &missing):
 		return huma.NewError(http.StatusNotFound, missing.Error())
+	case errors.As(err, &array):
+		return huma.NewError(http.StatusNotFound, array.Error())
+	case errors.As(err, &element):
+		return huma.NewError(http.StatusNotFound, element.Error())
 	case errors.Is(err, store.ErrInvalid):
 		return huma.NewError(http.StatusUnprocessableEntity, err.Error())
 	case errors.Is(err, store.ErrNotFound):

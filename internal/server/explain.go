@@ -22,7 +22,7 @@ func (s *Server) explainRoutes() {
 type explainOut struct{ Body api.Explanation }
 
 func (s *Server) explain(ctx context.Context, in *idIn) (*explainOut, error) {
-	j, err := s.d.Job(ctx, in.ID)
+	j, err := s.d.One(ctx, in.ID)
 	if err != nil {
 		return nil, s.problem(err)
 	}

@@ -32,12 +32,7 @@ func (s *Server) jobRoutes() {
 		}))
 	huma.Register(s.api, op(http.MethodPost, "/jobs/{id}/requeue", "requeue-job", "Stop a run and have the job wait again"),
 		s.change(auth.Requeue, func(ctx context.Context, jobs []int32, _ *changeIn) (int, error) {
-			for _, n := range jobs {
-				if err := s.d.Requeue(ctx, n, s.who(ctx).User); err != nil {
-					return 0, err
-				}
-			}
-			return len(jobs), nil
+			return s.d.RequeueAll(ctx, jobs, s.who(ctx).User)
 		}))
 	huma.Register(s.api, op(http.MethodPost, "/jobs/{id}/checkpointed", "checkpointed", "Tell that a run has saved its state"),
 		s.change(auth.Checkpointed, func(ctx context.Context, jobs []int32, r *changeIn) (int, error) {
@@ -56,7 +51,7 @@ type idIn struct {
 type jobOut struct{ Body api.Job }
 
 func (s *Server) getJob(ctx context.Context, in *idIn) (*jobOut, error) {
-	j, err := s.d.Job(ctx, in.ID)
+	j, err := s.d.One(ctx, in.ID)
 	if err != nil {
 		return nil, s.problem(err)
 	}
@@ -159,11 +154,19 @@ func (s *Server) change(a auth.Action, do func(ctx context.Context, jobs []int32
 		if err := s.mayChange(ctx, a, in.ID, jobs); err != nil {
 			return nil, s.problem(err)
 		}
-		n, err := do(ctx, jobs, in)
-		if err != nil {
+		out := api.Changed{}
+		for _, j := range s.d.Some(jobs) {
+			if j.Spec.ID == in.ID {
+				break // a job alone
+			}
+			if out.Of++; j.Phase == live.Starting || j.Phase == live.Running || j.Phase == live.Stopping {
+				out.Running++
+			}
+		}
+		if out.Changed, err = do(ctx, jobs, in); err != nil {
 			return nil, s.problem(err)
 		}
-		return &changeOut{api.Changed{Changed: n}}, nil
+		return &changeOut{out}, nil
 	}
 }
 

@@ -32,7 +32,7 @@ func (s *Server) logRoutes() {
 }
 
 func (s *Server) jobLog(ctx context.Context, in *logIn) (*huma.StreamResponse, error) {
-	j, err := s.d.Job(ctx, in.ID)
+	j, err := s.d.One(ctx, in.ID)
 	if err != nil {
 		return nil, s.problem(err)
 	}
