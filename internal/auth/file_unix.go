@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/user"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -17,6 +19,19 @@ func ownerOf(info fs.FileInfo) (uid int, ok bool) {
 		return 0, false
 	}
 	return int(s.Uid), true
+}
+
+// GroupOf is the name of the group that a file belongs to, "" where it is not known.
+func GroupOf(info fs.FileInfo) string {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	g, err := user.LookupGroupId(strconv.FormatUint(uint64(s.Gid), 10))
+	if err != nil {
+		return ""
+	}
+	return g.Name
 }
 
 // lockFile waits until no other process changes the tokens. The lock goes with the process.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -84,8 +86,11 @@ func (f *liveFlags) dial(ctx context.Context, s *State) (*conn, error) {
 func (f *liveFlags) token(s *State, socket, local bool) (string, error) {
 	if f.tokenFile != "" {
 		data, err := s.ReadFile(f.tokenFile)
+		if errors.Is(err, fs.ErrPermission) {
+			return "", badInput(fmt.Errorf("the token file %w", noFile(err)), "a token of your own: one of the scheduler's admins makes it with escala token create; on the scheduler's machine its socket needs none")
+		}
 		if err != nil {
-			return "", badInput(noFile(err), "--token-file with a file that can be read")
+			return "", badInput(fmt.Errorf("the token file %w", noFile(err)), "--token-file with a file that can be read")
 		}
 		return strings.TrimSpace(string(data)), nil
 	}
@@ -108,22 +113,41 @@ func (s *State) findSocket(ctx context.Context) (string, error) {
 		return "", err
 	}
 	first := filepath.Join(dir, daemon.SocketName)
-	for _, path := range []string{first, filepath.Join(dir, "demo", daemon.SocketName), filepath.Join("/var/lib/escala", daemon.SocketName)} {
-		if answers(ctx, path) {
+	found := first
+	for _, path := range []string{first, filepath.Join(dir, "demo", daemon.SocketName), filepath.Join(machineState, daemon.SocketName)} {
+		err := answers(ctx, path)
+		if err == nil {
 			return path, nil
 		}
+		if errors.Is(err, fs.ErrPermission) { // there is one, which is worth more to be told of than that there is none
+			found = path
+		}
 	}
-	return first, nil
+	return found, nil
 }
 
-func answers(ctx context.Context, path string) bool {
+// machineState is the state directory of root's daemon.
+const machineState = "/var/lib/escala"
+
+func answers(ctx context.Context, path string) error {
 	d := net.Dialer{Timeout: time.Second}
 	c, err := d.DialContext(ctx, "unix", path)
-	if err != nil {
-		return false
+	if err == nil {
+		_ = c.Close()
 	}
-	_ = c.Close()
-	return true
+	return err
+}
+
+// closedTo says what those may do who may not use a socket.
+func closedTo(path string) string {
+	group := ""
+	if info, err := os.Stat(path); err == nil {
+		group = auth.GroupOf(info)
+	}
+	if group == "" || group == "root" {
+		return "ask whoever runs the scheduler to start it with --socket-group and a group of yours, or for a token: --server http://127.0.0.1:7421 --token-file FILE"
+	}
+	return "ask to be put into the group " + group + ", which may use the socket (then log in anew), or for a token: --server http://127.0.0.1:7421 --token-file FILE"
 }
 
 func loopback(server string) bool {
@@ -140,6 +164,8 @@ func judged(err error) error {
 	var p *client.Problem
 	var gone *client.Unreachable
 	switch {
+	case errors.As(err, &gone) && errors.Is(err, fs.ErrPermission):
+		return &hinted{fmt.Errorf("the socket %s is not open to you: %w", gone.Where, fs.ErrPermission), closedTo(gone.Where)}
 	case errors.As(err, &gone):
 		return &hinted{err, "escala serve, or --server with the address of one that runs"}
 	case !errors.As(err, &p) || !p.Bad():
@@ -148,6 +174,11 @@ func judged(err error) error {
 	switch p.Status {
 	case http.StatusUnauthorized:
 		return badInput(err, "--token-file FILE, or ESCALA_TOKEN; on the scheduler's own machine its socket needs no token")
+	case http.StatusForbidden:
+		if strings.Contains(err.Error(), "may not submit") {
+			return badInput(err, "--team with one that is named here; escala budget show lists teams and their users")
+		}
+		return badInput(err, "escala status says who you are here, and in which role; operators give roles (docs/security.md)")
 	case http.StatusNotFound:
 		if of, ok := arrayIn(err.Error()); ok {
 			return badInput(err, "escala status "+of+" lists its jobs")

@@ -66,6 +66,9 @@ func (f *liveFlags) daemon(ctx context.Context, s *State, c *conn) error {
 	p.add("world", "%s", t.World)
 	p.add("journal", "%s batches since %s, chain %.16s", grouped(t.Journal.Batches), clock.text(t.Journal.Since), t.Journal.Chain)
 	p.add("version", "%s", t.Version)
+	if t.You.User != "" {
+		p.add("you", "%s, %s", unprintable(t.You.User), t.You.Role)
+	}
 	return s.print("%s", p.text())
 }
 
