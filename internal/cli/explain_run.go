@@ -180,7 +180,7 @@ func (x *explainer) gaveWay(r *jobRun) rule {
 		return rule{"order", fmt.Sprintf("The policy stops what is behind in its order, by %s.", p.Order[0].Kind)}
 	}
 	if r.unallocated {
-		return rule{"unallocated", "It ran unallocated: such work gives way at once to work that is charged."}
+		return rule{"unallocated", report.StopSentence(a.Reason, true, x)}
 	}
 	b := r.stop.before
 	switch {

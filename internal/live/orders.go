@@ -51,7 +51,7 @@ func (d *Daemon) stopOrder(n int32) world.Order {
 	if j.EndedBy != "" || r.StopWhy.Code == fact.Withdrawn {
 		o.Cause = fact.CauseCancelled
 	}
-	o.Why = report.Sentence(r.StopWhy, d.names())
+	o.Why = report.StopSentence(r.StopWhy, r.Unallocated && d.header.Policy.Sharing != nil, d.names())
 	return o
 }
 

@@ -108,6 +108,19 @@ func Sentence(r fact.Reason, names Namer) string {
 	return shareSentence(r, other, until)
 }
 
+// StopSentence renders the reason of a stop; unallocated tells that the run was charged to nobody, under
+// a policy that shares: that is why it gave way, and no rule between jobs.
+func StopSentence(r fact.Reason, unallocated bool, names Namer) string {
+	if r.Code != fact.GaveWay || !unallocated {
+		return Sentence(r, names)
+	}
+	text := "It ran unallocated: such work gives way at once to work that is charged"
+	if r.For >= 0 {
+		text += ", here to " + names.Job(r.For)
+	}
+	return text + "."
+}
+
 // planSentence renders the reasons of policies that plan the hours to come.
 func planSentence(r fact.Reason, until string) string {
 	switch {

@@ -67,3 +67,22 @@ func TestSentenceNamesJobsAndTimes(t *testing.T) {
 		})
 	}
 }
+
+// TestStopSentence holds that unallocated work is said to have gone for being that.
+func TestStopSentence(t *testing.T) {
+	names := Names(&workload.Workload{Jobs: []workload.Job{{ID: "a"}, {ID: "b"}}})
+	for _, c := range []struct {
+		r           fact.Reason
+		unallocated bool
+		want        string
+	}{
+		{fact.Reason{Code: fact.GaveWay, For: 1}, true, "It ran unallocated: such work gives way at once to work that is charged, here to job b."},
+		{fact.Reason{Code: fact.GaveWay, For: -1}, true, "It ran unallocated: such work gives way at once to work that is charged."},
+		{fact.Reason{Code: fact.GaveWay, For: 1}, false, "It was stopped for job b, which goes before it under the policy's preemption rule."},
+		{fact.Reason{Code: fact.Drained, For: -1}, true, "It was stopped since its node is wanted for repair."},
+	} {
+		if got := StopSentence(c.r, c.unallocated, names); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

@@ -65,7 +65,7 @@ func (s *Server) present(j *live.Job, x *engine.Explanation) []string {
 		out = append(out, "It runs. "+report.Sentence(r.Why, s.names()))
 		switch {
 		case j.Phase == live.Stopping:
-			out = append(out, "It was told to stop. "+report.Sentence(r.StopWhy, s.names()))
+			out = append(out, "It was told to stop. "+s.stopWhy(r))
 		case x.Unallocated:
 			out = append(out, "It runs unallocated: charged to nobody, and to be stopped whenever allocated work needs its GPUs.")
 		case x.Protected > 0 && x.Protected > s.now():

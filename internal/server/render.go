@@ -74,7 +74,7 @@ func (s *Server) job(j *live.Job, now workload.Time) api.Job {
 			out.Protected = s.until(r.Protected)
 			if j.Phase == live.Stopping {
 				out.LeavesBy = s.until(r.Deadline)
-				out.Text = report.Sentence(r.StopWhy, s.names())
+				out.Text = s.stopWhy(r)
 			}
 			if j.Lost {
 				out.Text = "The world cannot see this run; its GPUs stay taken until it can."
@@ -92,7 +92,7 @@ func (s *Server) runs(j *live.Job) []api.JobRun {
 		x := api.JobRun{Attempt: r.Attempt, Decided: s.d.Wall(r.Decided), Started: s.at(r.Up), Ended: s.at(r.Left), Nodes: s.nodes(r.Place), GPUs: r.Count,
 			Unallocated: r.Unallocated, Why: report.Sentence(r.Why, s.names()), Text: r.Text, LostSeconds: r.Lost / second}
 		if r.StopWhy.Code != 0 {
-			x.StopWhy = report.Sentence(r.StopWhy, s.names())
+			x.StopWhy = s.stopWhy(r)
 		}
 		if r.Left != workload.Unknown {
 			exit := r.Exit
@@ -109,6 +109,11 @@ func (s *Server) runs(j *live.Job) []api.JobRun {
 		out = append(out, x)
 	}
 	return out
+}
+
+// stopWhy says why a run was told to stop.
+func (s *Server) stopWhy(r *live.JobRun) string {
+	return report.StopSentence(r.StopWhy, r.Unallocated && s.d.Header().Policy.Sharing != nil, s.names())
 }
 
 func (s *Server) nodes(place []fact.Grant) []string {
