@@ -29,12 +29,14 @@ func (f *journalAt) dsn(s *State) (string, error) {
 
 func journalBackupCommand(s *State) *cobra.Command {
 	f := &journalAt{}
+	var force bool
 	c := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write all of the journal's store into one file, while it is in use",
 		Long: `Copies journal, ledger by hour and history of ended jobs as they are at one moment into
 a file that "escala journal restore" reads, into SQLite or PostgreSQL. The scheduler need
-not be stopped. What jobs keep secret (command lines, environments) is not in it.`,
+not be stopped. What jobs keep secret (command lines, environments) is not in it. A file
+that is there already is left as it is, unless --force has it replaced by the whole new one.`,
 		Example: `  escala journal backup escala.backup
   escala journal backup --journal postgres://escala@db/escala escala.backup`,
 		Args: argCount(1, 1, "the file to write"),
@@ -48,6 +50,12 @@ not be stopped. What jobs keep secret (command lines, environments) is not in it
 				return err
 			}
 			defer func() { _ = st.Close() }()
+			if info, err := os.Lstat(args[0]); err == nil && !force {
+				if info.IsDir() {
+					return badUsage("escala journal backup "+filepath.Join(args[0], "escala.backup"), "%s is a directory: name a file in it", args[0])
+				}
+				return badUsage("another name, or --force", "%s is there already, of %s", args[0], s.wall().text(info.ModTime()))
+			}
 			if err := store.BackupFile(cmd.Context(), st, args[0]); err != nil {
 				return err
 			}
@@ -59,6 +67,7 @@ not be stopped. What jobs keep secret (command lines, environments) is not in it
 		},
 	}
 	f.add(c)
+	c.Flags().BoolVar(&force, "force", false, "replace a file that is there")
 	return c
 }
 
@@ -108,7 +117,7 @@ is not in a backup: keep the spool beside it.`,
 			if err != nil {
 				return err
 			}
-			return s.print("%s: %d batches restored and verified\n", dsn, h.Seq)
+			return s.print("%s: %s restored and verified\n", dsn, pick(h.Seq == 1, "1 batch", grouped(h.Seq)+" batches"))
 		},
 	}
 	f.add(c)

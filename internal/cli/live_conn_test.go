@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,10 +50,45 @@ func TestHintsOfWhatIsDenied(t *testing.T) {
 			t.Errorf("%s: %v; try %q", name, got, hint)
 		}
 	}
-	s := &State{ReadFile: func(path string) ([]byte, error) { return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrPermission} }, Getenv: func(string) string { return "" }}
+	s := &State{ReadFile: func(path string) ([]byte, error) {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrPermission}
+	}, Getenv: func(string) string { return "" }}
 	_, err = (&liveFlags{tokenFile: "/etc/escala/t"}).token(s, false, false)
 	var bad *inputError
 	if fmt.Sprint(err) != "the token file /etc/escala/t: permission denied" || !errors.As(err, &bad) || !strings.Contains(bad.hint, "escala token create") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestProblemsSpeakOfOptions holds that whoever gave options is not told of fields.
+func TestProblemsSpeakOfOptions(t *testing.T) {
+	for _, c := range []struct{ location, message, want string }{
+		{"body.need.gpus", "expected number <= 1e+06", "--gpus: expected number <= 1000000"},
+		{"body.need.gpu_types[3]", "expected length <= 9", "--gpu-type: expected length <= 9"},
+		{"body.run.resume_exit", "expected number <= 255", "--resume-exit: expected number <= 255"},
+		{"body.estimate_seconds", "expected number <= 315360000", "--estimate: expected number <= 315360000"},
+		{"body.name", "expected length <= 200", "--name: expected length <= 200"},
+		{"body.after", "there is no job 99", "--after: there is no job 99"},
+		{"body.need", "a gang of no GPUs", "a gang of no GPUs"},
+		{"query.limit", "too many", "validation failed; query.limit: too many"},
+	} {
+		p := &client.Problem{Status: 422, Detail: "validation failed"}
+		if err := json.Unmarshal([]byte(fmt.Sprintf(`[{"location":%q,"message":%q}]`, c.location, c.message)), &p.Errors); err != nil {
+			t.Fatal(err)
+		}
+		if got := inFlags(p).Error(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestNamesOfVariables(t *testing.T) {
+	w := newWorld(t)
+	for text, ok := range map[string]bool{"A=1": true, "_x9=": true, "PATH": true, "1A=2": false, "a-b=2": false, "a b=2": false, "ä=1": false, "=2": false} {
+		f := newJobFlags()
+		f.env = []string{text}
+		if _, err := f.run(w.State, true); (err == nil) != ok {
+			t.Errorf("--env %q: %v", text, err)
+		}
 	}
 }

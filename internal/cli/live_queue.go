@@ -223,7 +223,7 @@ func headLine(t *api.Status) string {
 	}
 	text += fmt.Sprintf(", %s running; %s waiting", plural(t.Running, "job"), grouped(int64(t.Waiting)))
 	if t.WaitingGPUs > 0 {
-		text += " for " + trimNumber(t.WaitingGPUs, 2) + " GPUs"
+		text += " for " + pluralGPUs(t.WaitingGPUs)
 	}
 	if t.Held > 0 {
 		text += fmt.Sprintf(", %s held or blocked", grouped(int64(t.Held)))

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/escala-sched/escala/internal/api"
+	"github.com/escala-sched/escala/internal/yamlx"
 )
 
 // directive begins the lines of a script that hold options.
@@ -101,13 +102,34 @@ func (f *jobFlags) line(text string, given map[string]bool) error {
 	})
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
-		return errors.New("--help can not stand here")
+		return errors.New("--help can not stand in " + directive)
 	case err != nil:
-		return err
+		return directiveError(in, err)
 	case in.NArg() > 0:
-		return fmt.Errorf("want options alone, but got %q", in.Arg(0))
+		return fmt.Errorf("%s holds options alone, but has %q", directive, in.Arg(0))
 	}
 	return nil
+}
+
+// directiveError says which option of a line cannot be, and what would be right.
+func directiveError(in *pflag.FlagSet, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		name := unknown.GetSpecifiedName()
+		if len(name) == 1 {
+			return fmt.Errorf("%s has no option -%s", directive, name)
+		}
+		var known []string
+		in.VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		if near := yamlx.Nearest(name, known); near != "" {
+			return fmt.Errorf("%s has no option --%s; did you mean --%s?", directive, name, near)
+		}
+		return fmt.Errorf("%s has no option --%s", directive, name)
+	}
+	if text, ok := invalidValue(err); ok {
+		return fmt.Errorf("%s %s", directive, text)
+	}
+	return fmt.Errorf("%s: %w", directive, err)
 }
 
 func scriptName(path string) string {

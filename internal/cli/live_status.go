@@ -64,7 +64,7 @@ func (f *liveFlags) daemon(ctx context.Context, s *State, c *conn) error {
 	}
 	p.add("cluster", "%s", nodes)
 	p.add("world", "%s", t.World)
-	p.add("journal", "%s batches since %s, chain %.16s", grouped(t.Journal.Batches), clock.text(t.Journal.Since), t.Journal.Chain)
+	p.add("journal", "%s since %s, chain %.16s", pick(t.Journal.Batches == 1, "1 batch", grouped(t.Journal.Batches)+" batches"), clock.text(t.Journal.Since), t.Journal.Chain)
 	p.add("version", "%s", t.Version)
 	if t.You.User != "" {
 		p.add("you", "%s, %s", unprintable(t.You.User), t.You.Role)

@@ -3,13 +3,17 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/escala-sched/escala/internal/api"
+	"github.com/escala-sched/escala/internal/client"
 )
 
 // submitFlags are the options of submit and run.
@@ -100,7 +104,7 @@ func (f *submitFlags) post(ctx context.Context, c *conn, b *api.Submit) (out api
 		h.Set("Idempotency-Key", f.key)
 	}
 	if _, err := c.Call(ctx, http.MethodPost, "/jobs", b, &raw, h); err != nil {
-		return out, nil, err
+		return out, nil, inFlags(err)
 	}
 	return out, raw, json.Unmarshal(raw, &out)
 }
@@ -175,4 +179,61 @@ func needText(b *api.Submit) string {
 		text += ", safe for " + secondsText(*m) + " of each start"
 	}
 	return text
+}
+
+// flagOf names the options that fill in a field of a submission.
+var flagOf = map[string]string{"need.gpus": "--gpus", "need.tasks": "--tasks", "need.min_tasks": "--tasks-min", "need.max_tasks": "--tasks-max", "need.gpu_milli": "--gpu-part",
+	"need.cpu_milli": "--cpus", "need.memory_mib": "--memory", "need.gpu_types": "--gpu-type", "need.within": "--within", "need.nodes": "--nodes", "need.span": "--span",
+	"estimate_seconds": "--estimate", "limit_seconds": "--time", "contract.min_runtime_seconds": "--min-runtime", "contract.checkpoint_seconds": "--checkpoint",
+	"contract.restart_cost_seconds": "--restart-cost", "contract.grace_seconds": "--grace", "array_throttle": "--array", "labels": "--label",
+	"run.command": "the command", "run.script": "the script", "run.dir": "--dir", "run.env": "--env", "run.signal": "--signal", "run.resume_exit": "--resume-exit", "run": "what is to run"}
+
+// inFlags has an answer that refuses a submission speak of options where it speaks of fields.
+func inFlags(err error) error {
+	var p *client.Problem
+	if !errors.As(err, &p) || len(p.Errors) == 0 {
+		return err
+	}
+	var texts []string
+	for _, e := range p.Errors {
+		field, ok := strings.CutPrefix(e.Location, "body.")
+		if !ok {
+			return err
+		}
+		name, known := flagOf[field]
+		for at := field; !known && at != ""; { // of lists and maps the whole
+			i := strings.LastIndexAny(at, ".[")
+			if i < 0 {
+				break
+			}
+			at = at[:i]
+			name, known = flagOf[at]
+		}
+		if !known && !strings.Contains(field, ".") {
+			name = "--" + strings.ReplaceAll(field, "_", "-")
+		} else if !known {
+			name = field
+		}
+		if field == "need" || field == "time" { // of more than one option: the message says which
+			texts = append(texts, e.Message)
+			continue
+		}
+		texts = append(texts, name+": "+plainNumbers(strings.TrimPrefix(e.Message, "resume_exit ")))
+	}
+	out := *p
+	out.Detail, out.Errors = strings.Join(texts, "; "), nil
+	return &out
+}
+
+var exponents = regexp.MustCompile(`\b\d+(\.\d+)?e\+\d+\b`)
+
+// plainNumbers writes numbers such as 1e+06 with all their digits.
+func plainNumbers(text string) string {
+	return exponents.ReplaceAllStringFunc(text, func(n string) string {
+		v, err := strconv.ParseFloat(n, 64)
+		if err != nil {
+			return n
+		}
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	})
 }

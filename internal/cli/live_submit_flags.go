@@ -2,6 +2,7 @@ package cli
 
 import (
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -204,6 +205,9 @@ func wholeSeconds(d workload.Span) int64 { return (d + workload.Second - 1) / wo
 func (f *jobFlags) run(s *State, local bool) (*api.Run, error) {
 	r := &api.Run{Dir: f.dir, Signal: f.signal, Env: map[string]string{}}
 	if f.set.Changed("resume-exit") {
+		if f.resumeExit < 1 || f.resumeExit > 255 {
+			return nil, badUsage("--resume-exit 75", "--resume-exit %d: want a code from 1 to 255", f.resumeExit)
+		}
 		r.ResumeExit = &f.resumeExit
 	}
 	if local || r.Dir != "" && !filepath.IsAbs(r.Dir) {
@@ -225,6 +229,9 @@ func (f *jobFlags) run(s *State, local bool) (*api.Run, error) {
 		if k == "" {
 			return nil, badUsage("--env NAME=value", "--env %q: want name=value, or a name", text)
 		}
+		if !variable.MatchString(k) {
+			return nil, badUsage("--env NAME=value", "--env %q: %q is no name of a variable: it has letters, digits and _ alone, and begins with no digit", text, k)
+		}
 		if !ok {
 			v = s.Getenv(k)
 		}
@@ -232,6 +239,9 @@ func (f *jobFlags) run(s *State, local bool) (*api.Run, error) {
 	}
 	return r, nil
 }
+
+// variable is what shells take for the name of a variable.
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // passedOn tells whether a variable means the same to a job as here: what the shell keeps of
 // itself and of its terminal does not.

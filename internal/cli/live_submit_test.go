@@ -98,12 +98,13 @@ func TestDirectives(t *testing.T) {
 		t.Error(d)
 	}
 	for script, want := range map[string]string{
-		"#!/bin/sh\n\n#ESCALA --gpu 2":      "job.sh:3: unknown flag: --gpu",
-		"#!/bin/sh\n#ESCALA --gpus x":       "job.sh:2: ",
-		"#!/bin/sh\n#ESCALA python":         `job.sh:2: want options alone, but got "python"`,
+		"#!/bin/sh\n\n#ESCALA --gpu 2":      "job.sh:3: #ESCALA has no option --gpu; did you mean --gpus?",
+		"#!/bin/sh\n#ESCALA --gpus x":       `job.sh:2: #ESCALA --gpus "x": want a whole number`,
+		"#!/bin/sh\n#ESCALA --gpus":         "job.sh:2: #ESCALA: flag needs an argument: --gpus",
+		"#!/bin/sh\n#ESCALA python":         `job.sh:2: #ESCALA holds options alone, but has "python"`,
 		"#!/bin/sh\n#ESCALA --name 'x":      "job.sh:2: a quote is not closed",
-		"#!/bin/sh\n#ESCALA --server unix:": "job.sh:2: unknown flag: --server",
-		"#!/bin/sh\n#ESCALA --help":         "job.sh:2: --help can not stand here",
+		"#!/bin/sh\n#ESCALA --server unix:": "job.sh:2: #ESCALA has no option --server",
+		"#!/bin/sh\n#ESCALA --help":         "job.sh:2: --help can not stand in #ESCALA",
 	} {
 		if _, err := parsed(t, script); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", script, err, want)

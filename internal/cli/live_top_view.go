@@ -81,7 +81,7 @@ func (m *topModel) head(p topPainter, clock wallClock) []string {
 		right = p.alarm(fmt.Sprintf("data is %s old", spanOf(age)))
 	}
 	lines := []string{left + strings.Repeat(" ", max(m.width-lipgloss.Width(left)-lipgloss.Width(right), 2)) + right}
-	counts := fmt.Sprintf(" %s of %d GPUs, %d running, %s waiting", trimNumber(t.GPUsUsed, 1), t.GPUs, t.Running, grouped(int64(t.Waiting)))
+	counts := fmt.Sprintf(" %s of %s, %d running, %s waiting", trimNumber(t.GPUsUsed, 1), plural(int(t.GPUs), "GPU"), t.Running, grouped(int64(t.Waiting)))
 	if t.WaitingGPUs > 0 {
 		counts += " for " + pluralGPUs(t.WaitingGPUs)
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -161,22 +162,30 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 		return badUsage(hint, "%s has no option --%s", cmd.CommandPath(), name)
 	}
-	var invalid *pflag.InvalidValueError
-	if errors.As(err, &invalid) {
-		flag, cause := invalid.GetFlag(), rootCause(invalid).Error()
-		switch flag.Value.Type() {
-		case "int", "int32", "int64":
-			cause = "want a whole number"
-		case "uint64":
-			cause = "want a whole number of 0 or more"
-		case "float64":
-			cause = "want a number"
-		case "bool":
-			cause = "want true or false"
-		}
-		return badUsage(hint, "--%s %q: %s", flag.Name, invalid.GetValue(), cause)
+	if text, ok := invalidValue(err); ok {
+		return badUsage(hint, "%s", text)
 	}
 	return badUsage(hint, "%s", err)
+}
+
+// invalidValue says what is wrong with the value of an option.
+func invalidValue(err error) (text string, ok bool) {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return "", false
+	}
+	flag, cause := invalid.GetFlag(), rootCause(invalid).Error()
+	switch flag.Value.Type() {
+	case "int", "int32", "int64":
+		cause = "want a whole number"
+	case "uint64":
+		cause = "want a whole number of 0 or more"
+	case "float64":
+		cause = "want a number"
+	case "bool":
+		cause = "want true or false"
+	}
+	return fmt.Sprintf("--%s %q: %s", flag.Name, invalid.GetValue(), cause), true
 }
 
 // rootCause is the innermost error: what the option itself had to say.

@@ -104,6 +104,8 @@ type Daemon struct {
 	follow    follower
 	hours     *hours
 	tidier    tidier
+	// since is when the journal begins, as far as it is kept.
+	since atomic.Int64
 	// roomy are needs that are known to fit the empty cluster.
 	roomy map[roomy]bool
 
@@ -168,12 +170,27 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 	if cfg.Spool != nil && d.head.Seq > 1 { // a new journal beside an old spool is more likely a mistake than a wish
 		d.sweep(ctx)
 	}
+	if err := d.lookSince(ctx); err != nil {
+		return nil, err
+	}
 	d.follow.init(d)
 	if err := d.learn(ctx); err != nil {
 		return nil, fmt.Errorf("recalling how long jobs ran: %w", err)
 	}
 	return d, nil
 }
+
+// lookSince finds out when the journal begins.
+func (d *Daemon) lookSince(ctx context.Context) error {
+	list, err := d.cfg.Store.Segments(ctx)
+	if err == nil && len(list) > 0 {
+		d.since.Store(list[0].From)
+	}
+	return err
+}
+
+// Since is when the journal begins, as far as it is kept.
+func (d *Daemon) Since() workload.Time { return d.since.Load() }
 
 // Book is what is known of jobs and nodes.
 func (d *Daemon) Book() *Book { return d.book }

@@ -199,8 +199,23 @@ func (d *Daemon) sameCluster() error {
 type OtherCluster struct{ Was, Is *cluster.Spec }
 
 func (e *OtherCluster) Error() string {
-	return fmt.Sprintf("the journal is of a cluster with %d GPUs on %d nodes, but there are %d GPUs on %d nodes, or they differ in name, type, cores or memory; another --state directory begins another journal",
-		e.Was.GPUs(), len(e.Was.Nodes), e.Is.GPUs(), len(e.Is.Nodes))
+	if e.Was.GPUs() == e.Is.GPUs() && len(e.Was.Nodes) == len(e.Is.Nodes) {
+		return fmt.Sprintf("the journal is of a cluster with %s as this one, but they differ in name, type, cores or memory; another --state directory begins another journal", sizeText(e.Was))
+	}
+	return fmt.Sprintf("the journal is of a cluster with %s, but there are %s; another --state directory begins another journal", sizeText(e.Was), sizeText(e.Is))
+}
+
+// sizeText is how large a cluster is.
+func sizeText(c *cluster.Spec) string {
+	return many(int(c.GPUs()), "GPU") + " on " + many(len(c.Nodes), "node")
+}
+
+// many counts things.
+func many(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // loadKeys recalls the idempotency keys that still hold.

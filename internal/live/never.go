@@ -156,7 +156,7 @@ func typesText(c *cluster.Spec) string {
 // nodesText lists the nodes that may serve a job, by kind.
 func nodesText(c *cluster.Spec, j *workload.Job) string {
 	if len(c.Nodes) == 0 {
-		return fmt.Sprintf("the cluster has %d GPUs", c.Count)
+		return "the cluster has " + many(int(c.Count), "GPU")
 	}
 	n := &j.Need
 	type kind struct {
@@ -187,13 +187,7 @@ func nodesText(c *cluster.Spec, j *workload.Job) string {
 	}
 	var parts []string
 	for _, k := range order {
-		text := fmt.Sprintf("%d nodes of %d GPUs", counts[k], k.gpus)
-		if counts[k] == 1 {
-			text = fmt.Sprintf("1 node of %d GPUs", k.gpus)
-		}
-		if k.gpus == 1 {
-			text = strings.TrimSuffix(text, "s")
-		}
+		text := many(counts[k], "node") + " of " + many(int(k.gpus), "GPU")
 		if k.gpuType != "" {
 			text += " " + k.gpuType
 		}

@@ -166,7 +166,7 @@ func (d *Daemon) Members(ctx context.Context, id string) ([]int32, error) {
 	j, err := d.One(ctx, id)
 	var array *IsArray
 	if errors.As(err, &array) {
-		return nil, &Conflict{fmt.Sprintf("array %s is over: its %d jobs have ended", id, array.N)}
+		return nil, &Conflict{fmt.Sprintf("array %s is over: its %s ended", id, pick(array.N == 1, "one job has", fmt.Sprintf("%d jobs have", array.N)))}
 	}
 	if err != nil {
 		return nil, err

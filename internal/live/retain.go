@@ -54,6 +54,9 @@ func (d *Daemon) retain(ctx context.Context, keep Retention) error {
 			if err := d.cfg.Store.Drop(ctx, first, nil); err != nil {
 				return err
 			}
+			if err := d.lookSince(ctx); err != nil {
+				return err
+			}
 			d.log.Info("old segments of the journal were dropped; the ledger by hour keeps what they come to", "first_batch", first)
 		}
 	}

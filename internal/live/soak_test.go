@@ -90,6 +90,7 @@ func history(t *testing.T, seed uint64) {
 				t.Errorf("job %s is still %s", id, j.Fate())
 			}
 		}
+		t.Logf("ZZ nodes %+v", r.d.Nodes())
 	})
 }
 

@@ -165,11 +165,11 @@ func (t *tx) submit(s *Submission) (*Submitted, error) {
 	n := max(len(s.Indices), 1)
 	if l := t.d.cfg.Limits; l.UserAlive > 0 {
 		if u := b.users[j.User]; n > l.UserAlive || u != nil && u.Alive+n > l.UserAlive {
-			return nil, &Busy{fmt.Sprintf("user %s may have %d jobs that wait or run at once", j.User, l.UserAlive)}
+			return nil, &Busy{fmt.Sprintf("user %s may have %s that %s at once", j.User, many(l.UserAlive, "job"), pick(l.UserAlive == 1, "waits or runs", "wait or run"))}
 		}
 	}
 	if l := t.d.cfg.Limits.Alive; l > 0 && len(b.alive)-b.gone+n > l {
-		return nil, &Busy{fmt.Sprintf("no more than %d jobs may wait and run at once", l)}
+		return nil, &Busy{fmt.Sprintf("no more than %s may wait and run at once", many(l, "job"))}
 	}
 	if err := t.account(j); err != nil {
 		return nil, err

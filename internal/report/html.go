@@ -158,7 +158,11 @@ func (d *pageData) addCDF(c *Comparison) {
 // chips are the facts beside the title.
 func (c *Comparison) chips() []string {
 	out := append(c.jobsText(), count(float64(c.Cluster.GPUs()))+" GPUs")
-	if n := len(c.Cluster.Nodes); n > 0 {
+	switch n := len(c.Cluster.Nodes); n {
+	case 0:
+	case 1:
+		out = append(out, "1 node")
+	default:
 		out = append(out, count(float64(n))+" nodes")
 	}
 	if len(c.Policies) > 0 {

@@ -87,9 +87,17 @@ func (s *Server) present(j *live.Job, x *engine.Explanation) []string {
 		out = append(out, fmt.Sprintf("In half of %d futures it has started by %s, in nine of ten by %s.", q.Futures, s.names().Time(q.P50), s.names().Time(q.P90)))
 	}
 	if x.Stops > 0 {
-		out = append(out, fmt.Sprintf("It was stopped for others %d times; each time its next protection gets longer.", x.Stops))
+		out = append(out, "It was stopped for others "+often(x.Stops)+"; each time its next protection gets longer.")
 	}
 	return out
+}
+
+// often says how many times.
+func often(n int32) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // why says why a job waits.

@@ -39,7 +39,7 @@ func (s *Server) status(ctx context.Context, _ *struct{}) (*statusOut, error) {
 	out := api.Status{Version: s.cfg.Version, Now: s.d.Now().UTC(), World: s.cfg.WorldText, Shadow: s.d.Shadow(), Policy: h.Policy.Name,
 		GPUs: c.Installed / 1000, GPUsAvailable: float64(c.Available) / 1000, GPUsUsed: float64(c.Used) / 1000, Waiting: c.Waiting, WaitingGPUs: float64(c.WaitingGPU) / 1000,
 		Running: c.Running, Held: c.Held + c.Blocked, Nodes: len(s.cfg.World.Cluster().Nodes), NodesDown: c.Down, NodesDrained: c.Drained,
-		Journal: api.Journal{Batches: head.Seq, Since: s.d.Wall(0), Chain: hex.EncodeToString(head.Chain[:])}}
+		Journal: api.Journal{Batches: head.Seq, Since: s.d.Wall(s.d.Since()), Chain: hex.EncodeToString(head.Chain[:])}}
 	who := s.who(ctx)
 	out.You = api.You{User: who.User, Role: who.Role().String()}
 	if out.Ready, out.Trouble = s.d.Ready(); out.Ready {

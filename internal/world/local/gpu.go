@@ -57,6 +57,9 @@ func findGPUs(ctx context.Context, smi string) (gpus []gpu, said string, err err
 		return nil, "", fmt.Errorf("nvidia-smi: %w", err)
 	}
 	said = fmt.Sprintf("%d GPUs found by nvidia-smi", len(gpus))
+	if len(gpus) == 1 {
+		said = "1 GPU found by nvidia-smi"
+	}
 	if divided > 0 {
 		said += fmt.Sprintf("; %d more are divided (MIG) and not used", divided)
 	}
@@ -172,6 +175,9 @@ func pretend(n int) ([]gpu, string) {
 	gpus := make([]gpu, n)
 	for i := range gpus {
 		gpus[i] = gpu{index: i, name: "pretended"}
+	}
+	if n == 1 {
+		return gpus, "1 GPU is pretended: jobs get a number and no device"
 	}
 	return gpus, fmt.Sprintf("%d GPUs are pretended: jobs get numbers and no devices", n)
 }
