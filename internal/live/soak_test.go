@@ -82,7 +82,8 @@ func history(t *testing.T, seed uint64) {
 				_, _ = r.d.Release(r.ctx(), []int32{j.Number}, true, "root")
 			}
 		}
-		for range 48 {
+		for range 48 { // starts go on failing at random: a node that is drained for that is given back
+			r.must(r.d.Resume(r.ctx(), []int32{0, 1}, "root"))
 			r.wait(30 * time.Minute)
 		}
 		for _, id := range ids {
@@ -90,7 +91,6 @@ func history(t *testing.T, seed uint64) {
 				t.Errorf("job %s is still %s", id, j.Fate())
 			}
 		}
-		t.Logf("ZZ nodes %+v", r.d.Nodes())
 	})
 }
 
