@@ -151,6 +151,7 @@ type Waiting struct {
 	P50     *time.Time `json:"start_p50,omitempty"`
 	P90     *time.Time `json:"start_p90,omitempty"`
 	Futures int        `json:"futures,omitempty" doc:"how many futures the estimate rests on"`
+	Few     bool       `json:"few_data,omitempty" doc:"too few jobs have ended here for their run times to tell much: take the times for rough"`
 	AsOf    *time.Time `json:"as_of,omitempty" doc:"the state that rank and estimate are of"`
 }
 

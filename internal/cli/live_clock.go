@@ -86,6 +86,12 @@ func (c wallClock) starts(w *api.Waiting) string {
 		return "promised for " + c.text(*w.Promised)
 	case w.P50 != nil:
 		text := c.soon(*w.P50)
+		if w.Few { // how far its other end is off is anybody's guess
+			if text == "any moment" {
+				return text + " (few data)"
+			}
+			return "~" + text + " (few data)"
+		}
 		if w.P90 == nil {
 			return text + " at 50 %"
 		}

@@ -161,7 +161,7 @@ func (s *State) jobText(j *api.Job, clock wallClock) string {
 			p.add("rank", "%s of %s", ordinal(w.Rank), grouped(int64(w.Of)))
 		}
 		if w.Promised != nil && w.P50 != nil {
-			p.add("expected", "%s", clock.starts(&api.Waiting{P50: w.P50, P90: w.P90}))
+			p.add("expected", "%s", clock.starts(&api.Waiting{P50: w.P50, P90: w.P90, Few: w.Few}))
 		}
 		if w.Futures > 0 && w.P50 == nil && w.Promised == nil {
 			p.add("starts", "in too few of %d simulated futures to say when", w.Futures)

@@ -41,6 +41,8 @@ func TestStarts(t *testing.T) {
 		{&api.Waiting{Futures: 32, P50: noon.in(155 * time.Minute), P90: noon.in(170 * time.Minute)}, "14:35, by 14:50 at 90 %"},
 		{&api.Waiting{Futures: 32, P50: noon.in(4 * time.Minute), P90: noon.in(4*time.Minute + 10*time.Second)}, "in 4 min"},
 		{&api.Waiting{Futures: 32, P50: noon.in(4 * time.Minute)}, "in 4 min at 50 %"},
+		{&api.Waiting{Futures: 32, P50: noon.in(155 * time.Minute), P90: noon.in(300 * time.Hour), Few: true}, "~14:35 (few data)"},
+		{&api.Waiting{Futures: 32, P50: noon.in(-time.Minute), P90: noon.in(300 * time.Hour), Few: true}, "any moment (few data)"},
 		{&api.Waiting{Futures: 32, P50: noon.in(-time.Minute), P90: noon.in(-time.Second)}, "any moment"},
 		{&api.Waiting{Promised: noon.in(4 * time.Hour), P50: noon.in(time.Hour)}, "promised for 16:00"},
 		{&api.Waiting{Promised: noon.in(-time.Hour)}, "was promised for 11:00"},

@@ -112,6 +112,17 @@ func (h *History) Samples() int {
 	return 0
 }
 
+// Few tells whether what is drawn for a job that said estimate (0 = nothing) rests on fewer ended jobs
+// than make a distribution, whoever's they are.
+func (h *History) Few(estimate workload.Span) bool {
+	of := h.spans
+	if estimate > 0 {
+		of = h.ratios
+	}
+	r := of[group{"", -1}]
+	return r == nil || len(r.v) < enough
+}
+
 // Draw is the work that a job will have done when it is done: it said estimate (0 =
 // nothing) and has done so much by now. The same seed and number draw the same.
 func (h *History) Draw(seed uint64, number int32, user string, gpus int32, estimate, done workload.Span) workload.Span {

@@ -37,6 +37,9 @@ const (
 	// seen is how many predictions are compared with what came true, enoughSeen how many it takes.
 	seen       = 500
 	enoughSeen = 50
+	// moment is added to waits before they are compared: who was to start at once and did so a few
+	// seconds later says nothing of a wait of hours, which the ratio alone would stretch to days.
+	moment = workload.Minute
 )
 
 // forecaster knows how long jobs really run, what is submitted, and how right it was so far.
@@ -105,7 +108,8 @@ func (f *forecaster) action(a *fact.Action) {
 	if a.At <= p.p90 {
 		f.within++
 	}
-	r := (a.At - p.at + 1) * 1000 / max(p.raw-p.at, 1)
+	expected := max(p.raw-p.at, 0) + moment
+	r := ((a.At-p.at+moment)*1000 + expected - 1) / expected
 	if len(f.errors) < seen {
 		f.errors = append(f.errors, r)
 	} else {
@@ -131,6 +135,11 @@ func (f *forecaster) stretch() int64 {
 	s := slices.Clone(f.errors)
 	slices.Sort(s)
 	return min(max(s[(len(s)*9+9)/10-1], 250), 20_000)
+}
+
+// stretched is a time that was foreseen at another, by the factor that past errors ask for.
+func stretched(at, p90 workload.Time, by int64) workload.Time {
+	return at + max((p90-at+moment)*by/1000-moment, 0)
 }
 
 // Accuracy is how many of the starts that were predicted came by their P90, of all.
@@ -228,7 +237,7 @@ func (d *Daemon) foresee(ctx context.Context, v *View, n int) error {
 	if err := one(0); err != nil {
 		return err
 	}
-	d.foreseen(v, starts[:1])
+	d.foreseen(v, starts[:1], sc.few())
 	var wg sync.WaitGroup
 	next, failed := make(chan int), make(chan error, n)
 	workers := min(runtime.GOMAXPROCS(0), n)
@@ -256,13 +265,13 @@ func (d *Daemon) foresee(ctx context.Context, v *View, n int) error {
 		return err
 	default:
 	}
-	d.foreseen(v, starts)
+	d.foreseen(v, starts, sc.few())
 	d.remember(v)
 	return nil
 }
 
 // foreseen publishes a copy of the view with its quantiles.
-func (d *Daemon) foreseen(v *View, starts [][]workload.Time) {
+func (d *Daemon) foreseen(v *View, starts [][]workload.Time, few bool) {
 	out := &View{At: v.At, index: v.index, engine: v.engine, state: v.state, facts: v.facts, took: v.took, made: v.made, Queue: slices.Clone(v.Queue)}
 	d.ahead.mu.Lock()
 	stretch := d.ahead.stretch()
@@ -274,10 +283,10 @@ func (d *Daemon) foreseen(v *View, starts [][]workload.Time) {
 		}
 		slices.Sort(row)
 		q := &out.Queue[i]
-		q.Futures = len(row)
+		q.Futures, q.Few = len(row), few
 		q.P50, q.P90 = row[(len(row)-1)/2], row[(len(row)*9+9)/10-1]
 		if q.raw = q.P90; q.P90 != workload.Never {
-			q.P90 = max(v.At+(q.P90-v.At)*stretch/1000, q.P50)
+			q.P90 = max(stretched(v.At, q.P90, stretch), q.P50)
 		}
 	}
 	// None is there where another policy decides by now: what was seen is not what will be.
@@ -334,6 +343,19 @@ func (d *Daemon) scenario(v *View) *scenario {
 		sc.from = max(sc.from, sc.arrivals[0].at)
 	}
 	return sc
+}
+
+// few tells whether the run times of what runs are drawn from too few that are known.
+func (sc *scenario) few() bool {
+	sc.v.mu.Lock()
+	defer sc.v.mu.Unlock()
+	runs := sc.v.engine.Runs()
+	for i := range runs {
+		if j := sc.v.engine.Job(runs[i].Job); j != nil && j.Service == nil && sc.history.Few(said(j)) {
+			return true
+		}
+	}
+	return false
 }
 
 // future looks at one: when each job of the view's queue starts, in its order.

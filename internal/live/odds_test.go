@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/internal/world"
 	"github.com/escala-sched/escala/internal/world/simworld"
 	"github.com/escala-sched/escala/workload"
@@ -59,4 +60,44 @@ func TestOdds(t *testing.T) {
 			t.Errorf("%d of %d started by their P90", within, all)
 		}
 	})
+}
+
+// TestFewData holds that a forecast is marked as rough until enough jobs have ended, and that starts
+// which come a moment late do not stretch waits of hours to days.
+func TestFewData(t *testing.T) {
+	bubble(t, lasts(10*time.Minute), nil, func(r *rig) {
+		look := func() *Queued {
+			t.Helper()
+			v, err := r.d.View(r.t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.d.foresee(r.t.Context(), v, futures); err != nil {
+				t.Fatal(err)
+			}
+			return &r.d.LastView().Queue[0]
+		}
+		for range 2 {
+			r.submit("ana", 16, nil)
+		}
+		r.wait(time.Minute)
+		if q := look(); !q.Few || q.Futures != futures {
+			t.Errorf("nothing has ended: %+v", q)
+		}
+		for range 30 {
+			r.submit("ana", 16, nil)
+		}
+		r.wait(250 * time.Minute)
+		if q := look(); q.Few {
+			t.Errorf("25 jobs have ended: %+v", q)
+		}
+	})
+	f := forecaster{predicted: map[int32]prediction{}}
+	for i := range int32(2 * enoughSeen) { // said to start at once, and done so after three seconds
+		f.predicted[i] = prediction{at: 0, p90: 1, raw: 1}
+		f.action(&fact.Action{Do: fact.Start, Job: i, At: 3 * workload.Second})
+	}
+	if by := f.stretch(); stretched(0, 6*workload.Hour, by) > 7*workload.Hour || stretched(0, 1, by) < 3*workload.Second {
+		t.Errorf("stretched by %d: six hours become %d min, a moment %d ms", by, stretched(0, 6*workload.Hour, by)/workload.Minute, stretched(0, 1, by))
+	}
 }

@@ -40,6 +40,8 @@ type Queued struct {
 	// starts in too few. Futures is how many there are, 0 = none yet.
 	P50, P90 workload.Time
 	Futures  int
+	// Few: too few jobs have ended here for their run times to tell much of those that run.
+	Few bool
 	// raw is P90 as the futures have it, before past errors were learned from.
 	raw workload.Time
 }
@@ -134,7 +136,7 @@ func (d *Daemon) View(ctx context.Context) (*View, error) {
 	if old := d.LastView(); d.ruled(old) { // until the futures of this one are known
 		for i := range v.Queue {
 			if q := old.Of(v.Queue[i].Job); q != nil {
-				v.Queue[i].P50, v.Queue[i].P90, v.Queue[i].Futures, v.Queue[i].raw = q.P50, q.P90, q.Futures, q.raw
+				v.Queue[i].P50, v.Queue[i].P90, v.Queue[i].Futures, v.Queue[i].Few, v.Queue[i].raw = q.P50, q.P90, q.Futures, q.Few, q.raw
 			}
 		}
 	}

@@ -84,6 +84,9 @@ func (s *Server) present(j *live.Job, x *engine.Explanation) []string {
 		out = append(out, fmt.Sprintf("It is promised a start at %s at the latest.", s.names().Time(x.Promised)))
 	}
 	if q := s.d.LastView().Of(j.Number); q != nil && q.Futures > 1 && s.at(q.P50) != nil && s.at(q.P90) != nil {
+		if q.Few {
+			out = append(out, "Few jobs have ended here yet, so that the times below are rough.")
+		}
 		out = append(out, fmt.Sprintf("In half of %d futures it has started by %s, in nine of ten by %s.", q.Futures, s.names().Time(q.P50), s.names().Time(q.P90)))
 	}
 	if x.Stops > 0 {

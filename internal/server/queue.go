@@ -78,7 +78,7 @@ func (s *Server) waitingAt(j *live.Job, v *live.View, q *live.Queued, r *rooms) 
 		w.Why, w.Code = report.Sentence(q.Why, s.names()), q.Why.Code.String()
 	}
 	if q.Futures > 0 {
-		w.P50, w.P90 = s.at(q.P50), s.at(q.P90)
+		w.P50, w.P90, w.Few = s.at(q.P50), s.at(q.P90), q.Few
 	}
 	return w
 }
