@@ -143,6 +143,8 @@ func (h *History) Draw(seed uint64, number int32, user string, gpus int32, estim
 	switch {
 	case estimate > done:
 		return estimate
+	case estimate == 0 && done < unknownWork && h.Few(0): // a second of a run says nothing of the rest
+		return unknownWork
 	case done > 0: // it has outlived all that is known: as long again, more or less
 		return done + 1 + int64(u%uint64(done))
 	}

@@ -29,3 +29,28 @@ func TestFew(t *testing.T) {
 		t.Error("enough of both are known")
 	}
 }
+
+// TestDrawOfTheUnknown holds that a run of which nothing is known is not said to end in a moment because
+// it has only begun.
+func TestDrawOfTheUnknown(t *testing.T) {
+	var none, one History
+	one.Add("ana", 1, 0, workload.Second)
+	for name, c := range map[string]struct {
+		h              *History
+		estimate, done workload.Span
+		least, most    workload.Span
+	}{
+		"not begun":                {&none, 0, 0, workload.Hour, workload.Hour},
+		"just begun":               {&none, 0, workload.Second, workload.Hour, workload.Hour},
+		"longer than the only one": {&one, 0, 2 * workload.Second, workload.Hour, workload.Hour},
+		"longer than an hour":      {&none, 0, 2 * workload.Hour, 2 * workload.Hour, 4*workload.Hour + 1},
+		"it said":                  {&none, 5 * workload.Minute, workload.Second, 5 * workload.Minute, 5 * workload.Minute},
+		"longer than it said":      {&none, 5 * workload.Minute, 6 * workload.Minute, 6 * workload.Minute, 12*workload.Minute + 1},
+	} {
+		for seed := range uint64(20) {
+			if w := c.h.Draw(seed, 3, "ana", 1, c.estimate, c.done); w < c.least || w > c.most {
+				t.Errorf("%s: %d ms", name, w)
+			}
+		}
+	}
+}

@@ -183,5 +183,17 @@ func (s *Server) command(ctx context.Context, j *live.Job) string {
 	if j.Spec.User != s.who(ctx).User {
 		argv = auth.Redact(argv)
 	}
-	return strings.Join(argv, " ")
+	return commandLine(argv)
+}
+
+// commandLine writes a command as a shell reads it.
+func commandLine(argv []string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,./:@%"
+	out := make([]string, len(argv))
+	for i, a := range argv {
+		if out[i] = a; a == "" || strings.Trim(a, plain) != "" && a != auth.Redacted {
+			out[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
 }

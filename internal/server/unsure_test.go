@@ -9,6 +9,13 @@ import (
 	"github.com/escala-sched/escala/internal/api"
 )
 
+func TestCommandLine(t *testing.T) {
+	got := commandLine([]string{"sh", "-c", "echo $X it's", "--array", "0-99%10", "", "a=b"})
+	if want := `sh -c 'echo $X it'\''s' --array 0-99%10 '' a=b`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // TestSubmissionsThatMayBeASlip holds that what was taken and may be meant otherwise is said.
 func TestSubmissionsThatMayBeASlip(t *testing.T) {
 	r := newRig(t, nil)
