@@ -65,20 +65,18 @@ func (s *Server) waitingAt(j *live.Job, v *live.View, q *live.Queued, r *rooms) 
 	if v != nil && j.Spec.Submit < v.At {
 		w.Why = "It has just come back into the queue."
 	}
-	defer func() { // whatever else it waits for, it waits for that first
-		if closed := r.closed(j); closed != "" && j.Phase == live.Waiting {
-			w.Why, w.Code = closed, noNodeOpen
+	if v != nil && q != nil {
+		w.Rank, w.Of, w.AsOf, w.Futures = q.Rank, len(v.Queue), s.at(v.At), q.Futures
+		if q.Why.Code != 0 {
+			w.Why, w.Code = report.Sentence(q.Why, s.names()), q.Why.Code.String()
 		}
-	}()
-	if v == nil || q == nil {
-		return w
+		if q.Futures > 0 {
+			w.P50, w.P90, w.Few = s.at(q.P50), s.at(q.P90), q.Few
+		}
 	}
-	w.Rank, w.Of, w.AsOf, w.Futures = q.Rank, len(v.Queue), s.at(v.At), q.Futures
-	if q.Why.Code != 0 {
-		w.Why, w.Code = report.Sentence(q.Why, s.names()), q.Why.Code.String()
-	}
-	if q.Futures > 0 {
-		w.P50, w.P90, w.Few = s.at(q.P50), s.at(q.P90), q.Few
+	// Whatever else it waits for, it waits for a node first.
+	if closed := r.closed(j); closed != "" && j.Phase == live.Waiting {
+		w.Why, w.Code = closed, noNodeOpen
 	}
 	return w
 }
