@@ -144,8 +144,11 @@ func (e *Engine) commitStart(a *fact.Action, j *job) error {
 		cl := &e.claims[i]
 		j.grants, j.milli, j.pool = cl.grants, cl.milli, cl.pool
 		e.gauge.held -= cl.got
-		if claimed = true; e.sharing != nil {
-			e.sharing.unclaimed(e, cl, true)
+		if claimed = !a.Unallocated; e.sharing != nil {
+			e.sharing.unclaimed(e, cl, claimed)
+		}
+		if cl.adopted {
+			e.plan.broken = true
 		}
 		e.claims = slices.Delete(e.claims, i, i+1)
 		e.dirty = true // what runs now may have to give way itself
@@ -185,9 +188,19 @@ func (e *Engine) unpromise(n int32) {
 // available tells whether all grants are free in f.
 func available(f *cluster.Free, l *cluster.Layout, gs []cluster.Grant) bool {
 	for i := range gs {
+		if !enoughCores(f, l.Local[gs[i].Node], gs[:i+1]) {
+			return false
+		}
+	}
+	return gpusAvailable(f, l, gs)
+}
+
+// gpusAvailable is that without cores and memory, of which adopted jobs may take more than there is.
+func gpusAvailable(f *cluster.Free, l *cluster.Layout, gs []cluster.Grant) bool {
+	for i := range gs {
 		g := &gs[i]
 		at := l.Local[g.Node]
-		if f.Shut(at) || !enoughCores(f, at, gs[:i+1]) {
+		if f.Shut(at) {
 			return false
 		}
 		if g.Milli == 1000 {
@@ -381,6 +394,9 @@ func (e *Engine) dropClaim(n int32) {
 // unclaimable tells whether a claim can no longer come true: one of its nodes takes no work,
 // or a window has come between.
 func (e *Engine) unclaimable(c *claim) bool {
+	if c.adopted {
+		return false
+	}
 	if c.lost {
 		return true
 	}

@@ -523,8 +523,11 @@ func (e *Engine) serveClaims(d *decision) {
 		case c.ready:
 			a.Do, a.Reason = fact.Start, fact.Reason{Code: fact.Freed, For: none}
 			a.Attempt, a.Place, a.Count, a.Milli, a.Tasks = e.jobs[c.job].attempt+1, c.grants, devices(c.milli), c.milli, c.tasks
-			d.again = d.again || e.pol.Preemption.By != policy.PreemptNone
-			if e.sharing != nil {
+			d.again = d.again || c.adopted || e.pol.Preemption.By != policy.PreemptNone
+			switch {
+			case c.adopted:
+				e.adoptedStart(&a, c)
+			case e.sharing != nil:
 				a.Until = d.now + e.sharing.heldSpan(c.job)
 			}
 		default:

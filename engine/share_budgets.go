@@ -113,6 +113,7 @@ func (s *sharing) orphan(e *Engine, n int32) {
 	c := &s.jobs[n]
 	c.charged, c.draws, c.open, c.until = false, false, false, unset
 	if e.jobs[n].state == claiming {
+		c.paidAt = 0
 		for i := range e.claims {
 			e.claims[i].lost = e.claims[i].lost || e.claims[i].job == n
 		}

@@ -192,7 +192,7 @@ func (s *sharing) claimed(e *Engine, a *fact.Action, cl *claim) {
 	s.soft.take(e, cl.pool, cl.grants, cl.milli)
 	s.hold(c.leaf, cl.milli)
 	c.rate = e.rateOf(n, cl.milli, cl.pool, cl.tasks)
-	c.until, c.unallocated = unset, false
+	c.until, c.unallocated, c.paidAt = unset, false, 0
 	if a.Until > a.At { // its start counts already: others must not be stopped on top
 		s.ledger.Advance(a.At)
 		s.protect(n, a.Until)

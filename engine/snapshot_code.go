@@ -167,7 +167,7 @@ func (s *State) codeJob(c *pack.Coder, x *savedJob) {
 	}
 	if more {
 		c.Byte((*uint8)(&x.outcome), uint8(workload.OutcomeUnknown)+1)
-		c.Byte(&x.holds, 1<<(fact.HoldBegin+1))
+		c.Byte(&x.holds, 1<<(fact.HoldElsewhere+1))
 		c.Int32(&x.attempt)
 		c.Int32(&x.runs)
 		c.Int32(&x.stops)
@@ -199,7 +199,7 @@ func (s *State) codeJob(c *pack.Coder, x *savedJob) {
 
 func (s *State) codeClaim(c *pack.Coder, x *claim) {
 	s.ref(c)(&x.job)
-	c.Flags(&x.ready, &x.lost)
+	c.Flags(&x.ready, &x.lost, &x.adopted)
 	c.Int32(&x.pool)
 	c.Int32(&x.tasks)
 	c.Int(&x.milli)
@@ -211,7 +211,7 @@ func (s *State) codeClaim(c *pack.Coder, x *claim) {
 }
 
 func (s *State) codeReason(c *pack.Coder, r *fact.Reason) {
-	c.Byte((*uint8)(&r.Code), uint8(fact.InWindow)+1)
+	c.Byte((*uint8)(&r.Code), uint8(fact.Adopted)+1)
 	for _, v := range []*int32{&r.For, &r.Have, &r.Want, &r.Block} {
 		c.Int32(v)
 	}

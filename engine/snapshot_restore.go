@@ -216,7 +216,7 @@ func (r *restoring) occupy(j *job, x *savedRun) error {
 	if err := e.checkPlace(j.pool, x.grants); err != nil {
 		return err
 	}
-	if !available(f, e.layout, x.grants) {
+	if !gpusAvailable(f, e.layout, x.grants) {
 		return fmt.Errorf("it runs where others do")
 	}
 	var milli int64
@@ -342,9 +342,7 @@ func (r *restoring) claim(x *claim) error {
 			g := c.grants[i]
 			g.GPUs &^= c.missing[i]
 			g.Count = int32(bits.OnesCount64(g.GPUs))
-			bare := g
-			bare.CPU, bare.Memory = 0, 0
-			if c.missing[i]&^c.grants[i].GPUs != 0 || g.Count > 0 && !available(f, e.layout, []cluster.Grant{bare}) {
+			if c.missing[i]&^c.grants[i].GPUs != 0 || g.Count > 0 && !gpusAvailable(f, e.layout, []cluster.Grant{g}) {
 				return fmt.Errorf("it has claimed what others have")
 			}
 			f.Take([]cluster.Grant{g})

@@ -94,7 +94,7 @@ func (w *twins) decide() {
 		}
 		w.note("%d decided, wake at %d", w.now, x.Wake)
 		for i := range acts {
-			if acts[i].Do == fact.Start {
+			if acts[i].Do == fact.Start && acts[i].Reason.Code != fact.Adopted {
 				if err := checkStart(w.a, &acts[i]); err != nil {
 					w.fatal("%v", err)
 				}
@@ -340,6 +340,26 @@ func (w *twins) plan() {
 	w.tell(fact.Fact{Kind: fact.PlanProposed, Job: none, Node: none, Plan: p})
 }
 
+// adopted says that a job runs on GPUs of one or two neighbours, which others may have.
+func (w *twins) adopted(n int32) fact.Fact {
+	f := w.about(fact.JobAdopted, n)
+	k := rapid.IntRange(0, len(w.spec.Nodes)-1).Draw(w.t, "adopted on")
+	for range rapid.IntRange(1, 2).Draw(w.t, "nodes") {
+		node := &w.spec.Nodes[k]
+		gpus := rapid.Uint64Range(1, 1<<node.GPUs-1).Draw(w.t, "adopted gpus")
+		g := cluster.WholeGrant(int32(k), gpus)
+		g.CPU = min(node.CPU, rapid.SampledFrom([]int64{0, 500}).Draw(w.t, "adopted cores"))
+		f.Place = append(f.Place, g)
+		if k++; k == len(w.spec.Nodes) {
+			break
+		}
+	}
+	if w.job(n).spec.Need.MaxTasks > 0 {
+		f.Tasks = rapid.Int32Range(0, 4).Draw(w.t, "adopted tasks")
+	}
+	return f
+}
+
 func (w *twins) stop(n int32, cause fact.Cause) {
 	f := w.about(fact.JobStopped, n)
 	f.Cause, f.Kept = cause, w.job(n).kept+workload.Span(rapid.SampledFrom([]int{0, 500, 4000}).Draw(w.t, "kept"))
@@ -374,7 +394,11 @@ func (w *twins) node() {
 
 func (w *twins) step(pools bool) {
 	t := w.t
-	switch op := rapid.IntRange(0, 32).Draw(t, "op"); op {
+	switch op := rapid.IntRange(0, 34).Draw(t, "op"); op {
+	case 33, 34:
+		if n := w.some(waiting, waiting, claiming, blocked, running); n != none && len(w.spec.Nodes) > 0 {
+			w.tell(w.adopted(n))
+		}
 	case 31, 32:
 		w.tell(drawWindow(t, len(w.spec.Nodes), w.now))
 	case 0, 1, 2, 3, 4:
@@ -414,7 +438,7 @@ func (w *twins) step(pools bool) {
 	case 18, 19:
 		if len(w.ids) > 0 {
 			f := w.about(rapid.SampledFrom([]fact.Kind{fact.JobHeld, fact.JobReleased}).Draw(t, "hold"), int32(rapid.IntRange(0, len(w.ids)-1).Draw(t, "held")))
-			f.Hold = fact.HoldBy(rapid.IntRange(0, 4).Draw(t, "by"))
+			f.Hold = fact.HoldBy(rapid.IntRange(0, 5).Draw(t, "by"))
 			w.tell(f)
 		}
 	case 20:

@@ -160,4 +160,6 @@ type claim struct {
 	tasks int32
 	// lost: it can no longer come true.
 	lost bool
+	// adopted: the job runs there already, so that nothing can come between ([fact.JobAdopted]).
+	adopted bool
 }

@@ -193,6 +193,8 @@ const (
 	// InWindow: node Block is kept for others until Until ([WindowSet]). It waits for that, or
 	// is stopped for it.
 	InWindow
+	// Adopted: the cluster's own scheduler started it there ([JobAdopted]).
+	Adopted
 	codes
 )
 
@@ -201,7 +203,7 @@ var codeNames = [codes]string{"", "in-order", "skipped", "backfill-ends", "backf
 	"no-victims", "cross-team-off", "leaving", "dependency", "withdrawn", "place-lost", "dependency-failed",
 	"protection-ends", "fill", "certain-fit", "date-came", "protected", "guard", "rate-limited", "over-kill", "reserved", "debug-nodes",
 	"budget-short", "no-account", "team-limit", "drained", "idle", "below-share", "above-share",
-	"planned", "planned-later", "unplanned", "follows-demand", "proposed", "off-plan", "held", "window"}
+	"planned", "planned-later", "unplanned", "follows-demand", "proposed", "off-plan", "held", "window", "adopted"}
 
 // String returns the name the journal uses.
 func (c Code) String() string { return codeNames[c] }

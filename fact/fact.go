@@ -62,12 +62,15 @@ const (
 	// JobObserved: another scheduler really ran the job from Since to Until, with Outcome and
 	// Exit, at the place that Text names. The last one of a job holds; it changes nothing here.
 	JobObserved
+	// JobAdopted: the cluster's own scheduler runs a waiting job on Place (Tasks tasks, 0 where
+	// the need says it). The next decision starts it there: its reason is [Adopted].
+	JobAdopted
 	kinds
 )
 
 var kindNames = [kinds]string{"", "budgets", "window-set", "window-lifted", "node-down", "node-up", "node-drained", "node-resumed", "finished", "start-failed",
 	"stopped", "started", "checkpointed", "session-idle", "session-active", "demand", "cancelled", "submitted",
-	"held", "released", "plan", "lost-sight", "found", "clock-step", "observed"}
+	"held", "released", "plan", "lost-sight", "found", "clock-step", "observed", "adopted"}
 
 // String returns the name the journal uses.
 func (k Kind) String() string { return kindNames[k] }
@@ -94,6 +97,10 @@ type Fact struct {
 	// Estimate is the run time predicted for the job of JobSubmitted (by a forecast,
 	// or by a simulation's error model); 0 = as the job declares.
 	Estimate workload.Span
+	// Place of JobAdopted, of whole nodes' GPUs or parts of one; Tasks where the job left the
+	// size of its gang open. The engine copies them.
+	Place []Grant
+	Tasks int32
 	// Demand of DemandChanged, in GPUs.
 	Demand int32
 	// Plan of PlanProposed. The engine keeps the pointer and never writes through it.
@@ -133,10 +140,13 @@ const (
 	HoldBackOff
 	// HoldBegin: its owner does not want it to start before a time.
 	HoldBegin
+	// HoldElsewhere: the cluster's own scheduler would not start it: it depends on another job,
+	// its account is at a limit, a licence is taken. Text says which.
+	HoldElsewhere
 	holds
 )
 
-var holdNames = [holds]string{"owner", "operator", "throttle", "back-off", "begin"}
+var holdNames = [holds]string{"owner", "operator", "throttle", "back-off", "begin", "elsewhere"}
 
 // String returns the name the journal uses.
 func (h HoldBy) String() string { return holdNames[h] }

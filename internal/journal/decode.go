@@ -221,6 +221,12 @@ func (l *line) toFact(f *fact.Fact) (msg, want string) {
 	case fact.JobHeld, fact.JobReleased:
 		f.Job, f.Hold = int32(l.num[fJob]), fact.HoldBy(l.word[fHold-fFact])
 		return l.need(fJob, fHold)
+	case fact.JobAdopted:
+		f.Job, f.Tasks = int32(l.num[fJob]), int32(l.num[fTasks])
+		if msg, want = l.need(fJob, fPlace); msg == "" {
+			f.Place, msg, want = l.place(nil)
+		}
+		return msg, want
 	case fact.BudgetsChanged:
 		f.Epoch = l.or(fEpoch, workload.Unknown)
 		return l.need(fYAML)
@@ -304,11 +310,17 @@ func (l *line) toAction(a *fact.Action, buf []fact.Grant) (msg, want string) {
 	if msg, want = l.need(fJob); msg != "" || !l.given(fPlace) {
 		return msg, want
 	}
-	var ok bool
-	if a.Place, ok = parsePlace(l.text[0], buf); !ok {
-		return "place is " + quote(l.text[0]), `a list of [node,"GPUs in hex",milli,cpu_milli,memory_mib,count], all but two left out at their defaults`
+	a.Place, msg, want = l.place(buf)
+	return msg, want
+}
+
+// place reads the field of that name, behind buf.
+func (l *line) place(buf []fact.Grant) (place []fact.Grant, msg, want string) {
+	place, ok := parsePlace(l.text[0], buf)
+	if !ok {
+		return nil, "place is " + quote(l.text[0]), `a list of [node,"GPUs in hex",milli,cpu_milli,memory_mib,count], all but two left out at their defaults`
 	}
-	return "", ""
+	return place, "", ""
 }
 
 // parsePlace reads what appendPlace writes; spaces are allowed between elements.

@@ -97,6 +97,11 @@ func AppendFact(b []byte, f *fact.Fact) []byte {
 		return said(word(b, `,"hold":"`, f.Hold.String()), f)
 	case fact.JobObserved:
 		return said(appendObserved(b, f), f)
+	case fact.JobAdopted:
+		b = number(b, `,"job":`, int64(f.Job))
+		b = nonZero(b, `,"tasks":`, int64(f.Tasks))
+		b = appendPlace(append(b, `,"place":[`...), f.Place)
+		return said(b, f)
 	case fact.PlanProposed:
 		return append(appendPlan(b, f.Plan), '}', '\n')
 	case fact.JobSubmitted:

@@ -10,11 +10,11 @@ import (
 // The words of the format, by the number they stand for. A test holds that each
 // list goes as far as package fact does.
 var (
-	kindWords    = words(fact.JobObserved, fact.Kind.String)
+	kindWords    = words(fact.JobAdopted, fact.Kind.String)
 	doWords      = words(fact.Resize, fact.Do.String)
-	codeWords    = words(fact.InWindow, fact.Code.String)
+	codeWords    = words(fact.Adopted, fact.Code.String)
 	causeWords   = words(fact.CauseMaintenance, fact.Cause.String)
-	holdWords    = words(fact.HoldBegin, fact.HoldBy.String)
+	holdWords    = words(fact.HoldElsewhere, fact.HoldBy.String)
 	outcomeWords = words(workload.OutcomeUnknown, workload.Outcome.String)
 )
 

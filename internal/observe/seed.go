@@ -50,7 +50,7 @@ func (s *seed) job(j *live.Job) {
 	n := j.Number
 	s.fact(fact.Fact{Kind: fact.JobSubmitted, Job: n, Node: -1, Submitted: spec})
 	x := s.m.jobs.submitted(n, spec, spec.Submit)
-	for h := fact.HoldOwner; h <= fact.HoldBegin; h++ {
+	for h := fact.HoldOwner; h <= fact.HoldElsewhere; h++ {
 		if j.Holds>>h&1 == 1 {
 			s.fact(fact.Fact{Kind: fact.JobHeld, Job: n, Node: -1, Hold: h})
 			s.m.jobs.fact(&fact.Fact{Kind: fact.JobHeld, Job: n, Hold: h, At: s.at})

@@ -49,6 +49,8 @@ func Sentence(r fact.Reason, names Namer) string {
 		return "It was the first in order and fitted."
 	case fact.Skipped:
 		return "Jobs before it in order do not fit, and the policy lets it pass them."
+	case fact.Adopted:
+		return "The cluster's own scheduler started it there."
 	case fact.BackfillEnds:
 		return fmt.Sprintf("It was backfilled: by its estimate it ends by %s, when %s is to start.", until, other)
 	case fact.BackfillSpare:
@@ -213,7 +215,8 @@ func capital(s string) string {
 func heldBy(holds int32) string {
 	texts := [...]string{fact.HoldOwner: "its owner holds it back", fact.HoldOperator: "an operator holds it back",
 		fact.HoldThrottle: "as many jobs of its array run as may run at once", fact.HoldBackOff: "its last start failed, and it is tried again a little later",
-		fact.HoldBegin: "it is not to start before a time that its owner named"}
+		fact.HoldBegin: "it is not to start before a time that its owner named",
+		fact.HoldElsewhere: "the cluster's own scheduler keeps it back"}
 	var why []string
 	for h, t := range texts {
 		if holds>>h&1 == 1 {

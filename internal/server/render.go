@@ -55,7 +55,7 @@ func (s *Server) job(j *live.Job, now workload.Time) api.Job {
 	}
 	out.Real = s.real(j.Real)
 	out.GPUHours = hours(j.GPUTime(now))
-	for h := fact.HoldOwner; h <= fact.HoldBegin; h++ {
+	for h := fact.HoldOwner; h <= fact.HoldElsewhere; h++ {
 		if j.Holds>>h&1 == 1 && j.Phase.Alive() {
 			out.Holds = append(out.Holds, h.String())
 			out.HeldBy = j.HeldBy

@@ -27,7 +27,7 @@ func (c *scene) open(o sim.Observer) {
 			continue
 		}
 		tell(fact.Fact{Kind: fact.JobSubmitted, At: a.Job.Submit, Job: a.Number, Submitted: a.Job, Estimate: a.Estimate})
-		for h := fact.HoldOwner; h <= fact.HoldBegin; h++ {
+		for h := fact.HoldOwner; h <= fact.HoldElsewhere; h++ {
 			if a.Holds>>h&1 == 1 {
 				tell(fact.Fact{Kind: fact.JobHeld, At: a.Job.Submit, Job: a.Number, Hold: h})
 			}
