@@ -61,6 +61,16 @@ func (e *Engine) adopted(n int32) bool {
 	return slices.ContainsFunc(e.claims, func(c claim) bool { return c.job == n && c.adopted })
 }
 
+// ClaimsOn are the jobs for which GPUs of a place are being cleared, in the order of their claims.
+func (e *Engine) ClaimsOn(place []cluster.Grant) (jobs []int32) {
+	for i := range e.claims {
+		if c := &e.claims[i]; !c.adopted && overlap(c.grants, place) {
+			jobs = append(jobs, e.numbering.number(c.job))
+		}
+	}
+	return jobs
+}
+
 // vacant tells whether nobody has started on a place; who merely claims it gives way. Its
 // nodes may be closed: what runs on them stays.
 func (e *Engine) vacant(pool int32, place []cluster.Grant) bool {

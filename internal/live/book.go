@@ -270,7 +270,9 @@ func (b *Book) remember(j *Job) {
 	for len(b.ended) > b.keep {
 		if old := b.jobs[b.ended[0]]; old != nil {
 			b.counts[old.Phase]--
-			delete(b.byID, old.Spec.ID)
+			if b.byID[old.Spec.ID] == old.Number { // a name may come back
+				delete(b.byID, old.Spec.ID)
+			}
 			delete(b.jobs, old.Number)
 		}
 		b.ended = b.ended[1:]

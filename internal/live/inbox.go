@@ -105,11 +105,18 @@ func thin(list []world.Report) []world.Report {
 		kind fact.Kind
 		run  world.Run
 		node int32
+		id   string
 	}
 	state := func(r *world.Report) (about, bool) {
 		switch r.Kind {
 		case fact.NodeDown, fact.NodeUp:
 			return about{kind: fact.NodeDown, node: r.Node}, true
+		case fact.NodeDrained, fact.NodeResumed:
+			return about{kind: fact.NodeDrained, node: r.Node}, true
+		case fact.JobHeld, fact.JobReleased:
+			return about{kind: fact.JobHeld, id: r.ID}, true
+		case fact.JobAdopted:
+			return about{kind: r.Kind, id: r.ID}, true
 		case fact.LostSight, fact.Found:
 			return about{kind: fact.Found, run: r.Run}, true
 		case fact.SessionIdle, fact.SessionActive:
@@ -117,7 +124,7 @@ func thin(list []world.Report) []world.Report {
 		case fact.JobCheckpointed:
 			return about{kind: r.Kind, run: r.Run}, true
 		}
-		return about{kind: r.Kind, run: r.Run, node: r.Node}, false
+		return about{kind: r.Kind, run: r.Run, node: r.Node, id: r.ID}, false
 	}
 	keep := map[about]int{}
 	for i := range list {

@@ -71,6 +71,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 // begin tells the world what the journal believes, and sends again what it may not have got.
 func (d *Daemon) begin(ctx context.Context) error {
 	beliefs := d.beliefs()
+	d.known()
 	if err := d.cfg.World.Begin(ctx, beliefs, d.inbox.report); err != nil {
 		return fmt.Errorf("beginning the world: %w", err)
 	}

@@ -13,6 +13,12 @@ func (t *tx) report(r *world.Report) {
 	case fact.NodeDown, fact.NodeUp:
 		t.nodeReport(r)
 		return
+	case fact.NodeDrained, fact.NodeResumed:
+		t.nodeClosed(r)
+		return
+	case fact.JobSubmitted, fact.JobHeld, fact.JobReleased, fact.JobCancelled, fact.JobAdopted:
+		t.fromElsewhere(r)
+		return
 	}
 	j := t.d.book.jobs[r.Job]
 	end := r.Kind == fact.JobFinished || r.Kind == fact.JobStopped || r.Kind == fact.StartFailed
@@ -116,6 +122,15 @@ func (t *tx) nodeReport(r *world.Report) {
 		return
 	}
 	if down := r.Kind == fact.NodeDown; t.d.book.nodes[r.Node].Down == down {
+		return
+	}
+	f := fact.Fact{Kind: r.Kind, Job: -1, Node: r.Node, Text: r.Text}
+	t.refused(&f, t.fact(f))
+}
+
+// nodeClosed takes in that somebody has closed a node elsewhere, or opened it.
+func (t *tx) nodeClosed(r *world.Report) {
+	if r.Node < 0 || int(r.Node) >= len(t.d.book.nodes) || t.d.book.nodes[r.Node].Drained == (r.Kind == fact.NodeDrained) {
 		return
 	}
 	f := fact.Fact{Kind: r.Kind, Job: -1, Node: r.Node, Text: r.Text}

@@ -33,6 +33,8 @@ type rig struct {
 	d       *Daemon
 	stop    context.CancelFunc
 	ended   chan error
+	// elsewhere takes the place of the machine where it is set.
+	elsewhere world.World
 	// after is done once the daemon has gone.
 	after []func() error
 }
@@ -85,7 +87,9 @@ func (r *rig) start() {
 
 func (r *rig) open() {
 	r.t.Helper()
-	if r.cfg.Shadow {
+	if r.elsewhere != nil {
+		r.cfg.World = r.elsewhere
+	} else if r.cfg.Shadow {
 		r.cfg.World = shadow.Over(cluster.Uniform("rig", 2, 8), time.Now)
 	} else {
 		r.cfg.World = r.machine.Open()

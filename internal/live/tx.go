@@ -93,6 +93,7 @@ func (t *tx) ended(j *Job) {
 	t.rows.Ended = append(t.rows.Ended, t.d.endedRow(j))
 	t.d.follow.forgetAlarms(j)
 	t.d.follow.ended(t, j)
+	t.letGo(j)
 }
 
 // action commits a decision and writes it down.

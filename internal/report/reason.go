@@ -215,7 +215,7 @@ func capital(s string) string {
 func heldBy(holds int32) string {
 	texts := [...]string{fact.HoldOwner: "its owner holds it back", fact.HoldOperator: "an operator holds it back",
 		fact.HoldThrottle: "as many jobs of its array run as may run at once", fact.HoldBackOff: "its last start failed, and it is tried again a little later",
-		fact.HoldBegin: "it is not to start before a time that its owner named",
+		fact.HoldBegin:     "it is not to start before a time that its owner named",
 		fact.HoldElsewhere: "the cluster's own scheduler keeps it back"}
 	var why []string
 	for h, t := range texts {

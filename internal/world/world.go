@@ -68,7 +68,8 @@ type Run struct {
 
 // Order is what a world is to do: begin a run, or end it.
 type Order struct {
-	// Do is [fact.Start] or [fact.Stop]; [fact.Resize] only for worlds that say they can.
+	// Do is [fact.Start] or [fact.Stop]; [fact.Resize] only for worlds that say they can,
+	// [fact.Refuse] only for a [Source].
 	Do fact.Do
 	Run
 	// ID is the job's name for people.
@@ -116,13 +117,49 @@ type Belief struct {
 	Since        time.Time
 }
 
+// Source is a world whose jobs come from elsewhere: from the cluster's own scheduler, with which people
+// go on submitting them. It reports, by the name of the job (ID):
+//
+//   - JobSubmitted with its Spec, before anything else of it; with Text where the cluster's scheduler
+//     keeps it back. A name that is in use is not taken again.
+//   - JobHeld and JobReleased as that changes; Text says why.
+//   - JobAdopted with its Place, where it runs without having been told to, after the ends of those who
+//     ran there. It is repeated until the start of the run is ordered, which it answers as ever.
+//   - JobCancelled where it went without having run.
+//   - NodeDrained and NodeResumed as others close and open nodes.
+//
+// Besides Start and Stop it is ordered to Refuse: the job has no business here any more. With the
+// cause cancelled somebody withdrew it, and it is to be withdrawn there, too; else it can never
+// start under the policy, and is left to the cluster's own scheduler.
+type Source interface {
+	World
+	// Known tells, before Begin, which jobs the journal has alive.
+	Known(jobs []Known)
+}
+
+// Known is a job of a [Source] that the journal has.
+type Known struct {
+	ID   string
+	Job  int32
+	Spec *workload.Job
+	// Held: it is kept back there, as far as was told.
+	Held bool
+}
+
 // Report is what happened. It is a fact that still lacks the time of the journal and what
 // follows from it.
 type Report struct {
 	// Kind is one of JobStarted, StartFailed, JobFinished, JobStopped, JobCheckpointed,
-	// LostSight, Found, SessionIdle, SessionActive, NodeDown, NodeUp.
+	// LostSight, Found, SessionIdle, SessionActive, NodeDown, NodeUp; of a [Source] also one of
+	// those named there.
 	Kind fact.Kind
 	Run
+	// ID names the job in reports of a [Source] about jobs, not about runs; Spec is what it
+	// declares, of JobSubmitted; Place and Tasks are those of JobAdopted.
+	ID    string
+	Spec  *workload.Job
+	Place []fact.Grant
+	Tasks int32
 	// Node of facts about nodes; of StartFailed the one at fault, -1 for none.
 	Node int32
 	// Outcome of JobFinished; Cause of JobStopped.
