@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/escala-sched/escala/budget"
@@ -41,7 +42,7 @@ func (a *adopting) tell(f fact.Fact) {
 }
 
 func (a *adopting) submit(n, gpus int32, at workload.Time) {
-	a.tell(fact.Fact{Kind: fact.JobSubmitted, At: at, Job: n, Node: none, Submitted: &workload.Job{ID: string('a' + rune(n)), Team: "x", User: "u", Submit: at, Need: workload.Need{GPUs: gpus}}})
+	a.tell(fact.Fact{Kind: fact.JobSubmitted, At: at, Job: n, Node: none, Submitted: &workload.Job{ID: fmt.Sprint("j", n), Team: "x", User: "u", Submit: at, Need: workload.Need{GPUs: gpus}}})
 }
 
 func adoption(n int32, at workload.Time, place ...cluster.Grant) fact.Fact {
