@@ -159,7 +159,7 @@ func TestAdoptionTakesAPlaceThatIsBeingCleared(t *testing.T) {
 			t.Errorf("%d orders", len(stops))
 			return
 		}
-		node := r.d.book.jobs[stops[0].Job].Run().Place[0].Node
+		node := r.job(stops[0].ID).Run().Place[0].Node
 		e.says(arrival("4", "nlp", 4),
 			world.Report{Kind: fact.JobStopped, Run: stops[0].Run, Cause: fact.CausePreempted},
 			world.Report{Kind: fact.JobAdopted, ID: "4", Place: []fact.Grant{cluster.WholeGrant(node, 0b1111)}})

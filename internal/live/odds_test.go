@@ -38,7 +38,7 @@ func TestOdds(t *testing.T) {
 			gpus := []int32{1, 1, 1, 2, 4, 8}[rnd.IntN(6)]
 			run := 60 * math.Pow(40, rnd.Float64()) // one to forty minutes
 			said := run * math.Pow(3, rnd.Float64())
-			runs[r.d.book.next] = time.Duration(run * float64(time.Second))
+			runs[r.next()] = time.Duration(run * float64(time.Second))
 			r.submit(people[u], gpus, func(s *Submission) {
 				s.Job.Estimate = int64(said) * workload.Second
 				s.Job.Contract = workload.Contract{HasMinRuntime: true, MinRuntime: int64(rnd.IntN(4)) * 5 * workload.Minute, CheckpointOnStop: true}

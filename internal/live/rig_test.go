@@ -3,6 +3,7 @@ package live
 import (
 	"bytes"
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -203,4 +204,18 @@ func memory(t testing.TB) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
+}
+
+// next is the number of the next job, reals what goes on under another scheduler. The loop writes
+// them with the book locked.
+func (r *rig) next() int32 {
+	r.d.book.mu.RLock()
+	defer r.d.book.mu.RUnlock()
+	return r.d.book.next
+}
+
+func (r *rig) reals() map[int32]Real {
+	r.d.book.mu.RLock()
+	defer r.d.book.mu.RUnlock()
+	return maps.Clone(r.d.book.reals)
 }

@@ -123,19 +123,19 @@ func TestObservations(t *testing.T) {
 			t.Error("what is known already is in the journal twice")
 		}
 		r.want(id, "completed") // by a guess
-		if len(r.d.book.reals) != 1 {
-			t.Errorf("%+v", r.d.book.reals)
+		if len(r.reals()) != 1 {
+			t.Errorf("%+v", r.reals())
 		}
 		for range 2 { // it goes on in reality, and is known there, although it has ended here
 			r.kill()
 			r.start()
 		}
-		if r.d.book.jobs[0] != nil || len(r.d.book.reals) != 1 {
-			t.Errorf("%+v", r.d.book.reals)
+		if len(r.d.Some([]int32{0})) > 0 || len(r.reals()) != 1 {
+			t.Errorf("%+v", r.reals())
 		}
 		r.observe(Observation{ID: id, Ended: now})
-		if len(r.d.book.reals) != 0 {
-			t.Errorf("%+v", r.d.book.reals)
+		if len(r.reals()) != 0 {
+			t.Errorf("%+v", r.reals())
 		}
 		want := &Real{Since: r.d.Time(now), Until: r.d.Time(now), Outcome: workload.OutcomeCompleted, Where: "n1"}
 		if diff := cmp.Diff(want, r.job(id).Real); diff != "" {
@@ -181,9 +181,9 @@ func TestRandomShadows(t *testing.T) {
 				r.wait(time.Duration(rnd.IntN(40_000)) * time.Millisecond)
 				if rnd.IntN(10) == 0 {
 					r.kill()
-					before := r.d.book.reals
+					before := r.reals()
 					r.start()
-					if diff := cmp.Diff(before, r.d.book.reals, cmpopts.EquateEmpty()); diff != "" {
+					if diff := cmp.Diff(before, r.reals(), cmpopts.EquateEmpty()); diff != "" {
 						t.Fatalf("what goes on in reality (-before,+after a restart):\n%s", diff)
 					}
 				}
@@ -207,8 +207,8 @@ func TestRandomShadows(t *testing.T) {
 					t.Errorf("seed %d: job %s is %s for ever", seed, id, j.Fate())
 				}
 			}
-			if len(r.d.book.reals) != 0 {
-				t.Errorf("seed %d: %+v", seed, r.d.book.reals)
+			if len(r.reals()) != 0 {
+				t.Errorf("seed %d: %+v", seed, r.reals())
 			}
 		})
 	}

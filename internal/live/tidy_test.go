@@ -49,7 +49,7 @@ func TestTheSpoolIsTidied(t *testing.T) {
 		has(c, false)
 		// A crash leaves entries of submissions that never got into the journal, and of jobs that ended.
 		r.kill()
-		left := []spool.Entry{{Job: r.job(a).Number, Body: []byte("ended")}, {Job: 1000, Body: []byte("orphan")}, {Job: r.d.book.next, Body: []byte("orphan")}}
+		left := []spool.Entry{{Job: r.job(a).Number, Body: []byte("ended")}, {Job: 1000, Body: []byte("orphan")}, {Job: r.next(), Body: []byte("orphan")}}
 		if err := s.Put(context.Background(), left); err != nil {
 			t.Fatal(err)
 		}
@@ -126,13 +126,13 @@ func TestKeysAndAlarmsAreForgotten(t *testing.T) {
 		}
 		r.wait(23 * time.Hour)
 		r.submit("ana", 1, func(s *Submission) { s.Key = "late" })
-		if n := len(r.d.book.keys); n != 101 {
-			t.Errorf("%d keys, want 101", n)
+		if keys, _, _ := r.sizes(); keys != 101 {
+			t.Errorf("%d keys, want 101", keys)
 		}
 		r.wait(2 * time.Hour)
 		r.submit("ana", 1, nil)
-		if n := len(r.d.book.keys); n != 1 || len(r.d.book.given) != 1 {
-			t.Errorf("%d keys in the order of %d, want 1", n, len(r.d.book.given))
+		if keys, given, _ := r.sizes(); keys != 1 || given != 1 {
+			t.Errorf("%d keys in the order of %d, want 1", keys, given)
 		}
 		for range 300 {
 			id := r.submit("ana", 1, func(s *Submission) { s.Begin = time.Now().Add(1000 * time.Hour) })
@@ -140,11 +140,17 @@ func TestKeysAndAlarmsAreForgotten(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r.wait(time.Second) // the loop is at rest
-		if n := len(r.d.follow.alarms); n > 200 {
-			t.Errorf("%d alarms of jobs that are gone", n)
+		if _, _, alarms := r.sizes(); alarms > 200 {
+			t.Errorf("%d alarms of jobs that are gone", alarms)
 		}
 	})
+}
+
+// sizes are how many keys, keys in order and alarms there are; the loop writes them with the book locked.
+func (r *rig) sizes() (keys, given, alarms int) {
+	r.d.book.mu.RLock()
+	defer r.d.book.mu.RUnlock()
+	return len(r.d.book.keys), len(r.d.book.given), len(r.d.follow.alarms)
 }
 
 // A segment begins at least once a day, and with a long queue not after every few lines.
@@ -170,7 +176,7 @@ func TestSegmentsBegin(t *testing.T) {
 		if n := count() - before; n != 1 {
 			t.Errorf("%d segments began in a day, want 1", n)
 		}
-		if j := r.d.book.next; j != 200 {
+		if j := r.next(); j != 200 {
 			t.Error(j)
 		}
 	})
