@@ -1,0 +1,302 @@
+// Package slurmtest starts a real Slurm for tests: munged, slurmctld and as many slurmd as wanted, all of the
+// calling user, on loopback, with pretended GPUs (plain files stand in for devices), in a folder of its own.
+// Nothing of it outlives the test.
+package slurmtest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/escala-sched/escala/internal/slurm"
+)
+
+// Options of a cluster. Zero values are sensible.
+type Options struct {
+	// Nodes n1, n2, ... (4), with GPUs (8) of GPUType (a100) each.
+	Nodes, GPUs int
+	GPUType     string
+	// Partitions are lines of slurm.conf; none = train (the default one) and scav, on all nodes.
+	Partitions []string
+	// Extra lines of slurm.conf.
+	Extra []string
+}
+
+// Cluster is a Slurm that runs.
+type Cluster struct {
+	*slurm.Client
+	// Dir has all of it, Conf is the path of its slurm.conf.
+	Dir, Conf string
+	// Tools run its tools.
+	Tools *slurm.Tools
+
+	t     testing.TB
+	procs map[string]*exec.Cmd
+	opts  Options
+}
+
+// binaries that have to be there, by where Debian puts them.
+var binaries = map[string][]string{
+	"munged":     {"munged"},
+	"slurmctld":  {"/usr/sbin/slurmctld-wlm", "slurmctld"},
+	"slurmd":     {"/usr/sbin/slurmd-wlm", "slurmd"},
+	"slurmstepd": {"/usr/sbin/slurmstepd-wlm", "slurmstepd"},
+}
+
+// Start starts a cluster, or skips the test where Slurm is not installed.
+func Start(t testing.TB, o Options) *Cluster {
+	t.Helper()
+	paths := map[string]string{}
+	for name, list := range binaries {
+		for _, b := range list {
+			if p, err := exec.LookPath(b); err == nil {
+				paths[name] = p
+				break
+			}
+		}
+		if paths[name] == "" {
+			t.Skipf("Slurm is not installed: there is no %s (Debian: slurmctld slurmd slurm-client munge)", name)
+		}
+	}
+	if _, err := exec.LookPath("sbatch"); err != nil {
+		t.Skip("Slurm is not installed: there is no sbatch (Debian: slurm-client)")
+	}
+	if o.Nodes == 0 {
+		o.Nodes = 4
+	}
+	if o.GPUs == 0 {
+		o.GPUs = 8
+	}
+	if o.GPUType == "" {
+		o.GPUType = "a100"
+	}
+	dir, err := os.MkdirTemp("", "slurm") // short: sockets have to fit into 108 characters
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Cluster{Dir: dir, Conf: filepath.Join(dir, "etc", "slurm.conf"), t: t, procs: map[string]*exec.Cmd{}, opts: o}
+	c.Tools = &slurm.Tools{Conf: c.Conf}
+	c.Client = &slurm.Client{Runner: c.Tools}
+	t.Cleanup(c.stop)
+	c.write(paths)
+	c.spawn("munged", paths["munged"], "--force", "--foreground", "--key-file="+c.path("munge/key"), "--socket="+c.path("munge/sock"),
+		"--pid-file="+c.path("munge/pid"), "--seed-file="+c.path("munge/seed"), "--log-file="+c.path("munge/log"))
+	c.until("munged listens", 10*time.Second, func() bool { _, err := os.Stat(c.path("munge/sock")); return err == nil })
+	c.StartController()
+	for i := range o.Nodes {
+		c.StartNode(fmt.Sprint("n", i+1))
+	}
+	c.until("all nodes are idle", 60*time.Second, func() bool {
+		nodes, err := c.Nodes(context.Background())
+		up := 0
+		for i := range nodes {
+			if nodes[i].State == "IDLE" && len(nodes[i].Flags) == 0 {
+				up++
+			}
+		}
+		return err == nil && up == o.Nodes
+	})
+	return c
+}
+
+func (c *Cluster) path(p string) string { return filepath.Join(c.Dir, p) }
+
+// write makes all files. Slurm's daemons know what they are by the name they are called by.
+func (c *Cluster) write(paths map[string]string) {
+	c.t.Helper()
+	must := func(err error) {
+		if err != nil {
+			c.t.Helper()
+			c.t.Fatal(err)
+		}
+	}
+	for _, d := range []string{"bin", "etc", "log", "state", "spool", "munge", "dev", "jobs"} {
+		must(os.MkdirAll(c.path(d), 0o755))
+	}
+	must(os.Chmod(c.path("munge"), 0o700)) //nolint:gosec // a folder has to be entered
+	for name, p := range paths {
+		if name != "munged" {
+			must(os.Symlink(p, c.path("bin/"+name)))
+		}
+	}
+	key := make([]byte, 128)
+	_, _ = rand.Read(key)
+	must(os.WriteFile(c.path("munge/key"), key, 0o400))
+	for i := range c.opts.GPUs {
+		must(os.WriteFile(c.path(fmt.Sprint("dev/gpu", i)), nil, 0o600))
+	}
+	must(os.WriteFile(c.path("etc/gres.conf"), []byte(fmt.Sprintf("NodeName=n[1-%d] Name=gpu Type=%s File=%s/dev/gpu[0-%d]\n", c.opts.Nodes, c.opts.GPUType, c.Dir, c.opts.GPUs-1)), 0o600))
+	must(os.WriteFile(c.path("etc/cgroup.conf"), nil, 0o600))
+	must(os.WriteFile(c.path("log/jobcomp.txt"), nil, 0o600))
+	must(os.WriteFile(c.Conf, []byte(c.conf()), 0o600))
+}
+
+func (c *Cluster) conf() string {
+	c.t.Helper()
+	me, err := user.Current()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	ports := freePorts(c.t, c.opts.Nodes+1)
+	lines := []string{
+		"ClusterName=test", fmt.Sprintf("SlurmctldHost=%s(127.0.0.1)", host), fmt.Sprint("SlurmctldPort=", ports[0]), "SlurmUser=" + me.Username, "SlurmdUser=" + me.Username,
+		"AuthType=auth/munge", "AuthInfo=socket=" + c.path("munge/sock") + ",cred_expire=5", "CredType=cred/munge",
+		"StateSaveLocation=" + c.path("state"), "SlurmdSpoolDir=" + c.path("spool/%n"), "SlurmctldPidFile=" + c.path("state/slurmctld.pid"), "SlurmdPidFile=" + c.path("state/slurmd.%n.pid"),
+		"SlurmctldLogFile=" + c.path("log/slurmctld.log"), "SlurmdLogFile=" + c.path("log/slurmd.%n.log"),
+		"ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none", "JobAcctGatherType=jobacct_gather/none", "SwitchType=switch/none", "MpiDefault=none", "MailProg=/bin/true",
+		"SelectType=select/cons_tres", "SelectTypeParameters=CR_Core", "GresTypes=gpu", "SlurmdParameters=config_overrides", "ReturnToService=2", "KillWait=2", "MinJobAge=300", "MessageTimeout=5",
+		"CommunicationParameters=NoInAddrAny", "TreeWidth=65533", "SchedulerType=sched/backfill", "SchedulerParameters=bf_interval=2,sched_interval=2,requeue_delay=1", "PriorityType=priority/basic",
+		"PreemptType=preempt/none", "JobRequeue=1", "SlurmdTimeout=10", "JobCompType=jobcomp/filetxt", "JobCompLoc=" + c.path("log/jobcomp.txt"),
+	}
+	for i := range c.opts.Nodes {
+		lines = append(lines, fmt.Sprintf("NodeName=n%d NodeAddr=127.0.0.1 Port=%d CPUs=64 RealMemory=512000 Gres=gpu:%s:%d State=UNKNOWN", i+1, ports[i+1], c.opts.GPUType, c.opts.GPUs))
+	}
+	if len(c.opts.Partitions) == 0 {
+		lines = append(lines, "PartitionName=train Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=60 State=UP", "PartitionName=scav Nodes=ALL MaxTime=INFINITE DefaultTime=60 State=UP")
+	}
+	lines = append(append(lines, c.opts.Partitions...), c.opts.Extra...)
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// freePorts finds ports that nobody has now.
+func freePorts(t testing.TB, n int) []int {
+	t.Helper()
+	var out []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }()
+		out = append(out, l.Addr().(*net.TCPAddr).Port)
+	}
+	return out
+}
+
+// spawn starts a daemon in the foreground, to die with the test at the latest.
+func (c *Cluster) spawn(name, path string, args ...string) {
+	c.t.Helper()
+	log, err := os.OpenFile(c.path("log/"+name+".out"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.Command(path, args...) //nolint:gosec // a daemon of the test's own
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), "SLURM_CONF="+c.Conf), log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.procs[name] = cmd
+}
+
+// kill ends a daemon.
+func (c *Cluster) kill(name string, sig syscall.Signal) {
+	cmd := c.procs[name]
+	if cmd == nil {
+		return
+	}
+	_ = cmd.Process.Signal(sig)
+	_ = cmd.Wait()
+	delete(c.procs, name)
+}
+
+// StartController starts slurmctld, StopController ends it: what it knows is on disk.
+func (c *Cluster) StartController() {
+	c.t.Helper()
+	c.spawn("slurmctld", c.path("bin/slurmctld"), "-D")
+	c.until("slurmctld answers", 30*time.Second, func() bool { _, err := c.Tools.Run(context.Background(), "scontrol", "ping"); return err == nil })
+}
+
+// StopController ends slurmctld.
+func (c *Cluster) StopController() { c.kill("slurmctld", syscall.SIGTERM) }
+
+// StartNode starts the slurmd of a node.
+func (c *Cluster) StartNode(name string) {
+	c.t.Helper()
+	if err := os.MkdirAll(c.path("spool/"+name), 0o755); err != nil {
+		c.t.Fatal(err)
+	}
+	c.spawn(name, c.path("bin/slurmd"), "-D", "-N", name, "-d", c.path("bin/slurmstepd"))
+}
+
+// LoseNode ends the slurmd of a node and all that runs there, and has Slurm notice at once.
+func (c *Cluster) LoseNode(name string) {
+	c.t.Helper()
+	c.kill(name, syscall.SIGKILL)
+	if _, err := c.Tools.Run(context.Background(), "scontrol", "update", "nodename="+name, "state=down", "reason=lost"); err != nil {
+		c.t.Fatal(err)
+	}
+	c.killAll(func(cmdline string) bool {
+		return strings.Contains(cmdline, "slurmstepd") && strings.Contains(cmdline, name+" ")
+	})
+}
+
+// Sbatch submits a job that runs a line of shell, and returns its ID.
+func (c *Cluster) Sbatch(line string, args ...string) string {
+	c.t.Helper()
+	id, err := c.Submit(context.Background(), line, append([]string{"--output=" + c.path("jobs/%j.out"), "--open-mode=append", "--export=PATH=/usr/bin:/bin", "--chdir=" + c.path("jobs")}, args...)...)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return id
+}
+
+// until waits for something to become true, and fails with the logs where it does not.
+func (c *Cluster) until(what string, most time.Duration, is func() bool) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), most)
+	defer cancel()
+	for ; !is(); time.Sleep(50 * time.Millisecond) {
+		if ctx.Err() != nil {
+			log, _ := os.ReadFile(c.path("log/slurmctld.log"))
+			c.t.Fatalf("after %s it is not so that %s\n%s", most, what, log[max(0, len(log)-2000):])
+		}
+	}
+}
+
+// stop ends all of it.
+func (c *Cluster) stop() {
+	for name := range c.procs {
+		if name != "munged" {
+			c.kill(name, syscall.SIGKILL)
+		}
+	}
+	c.killAll(func(string) bool { return true })
+	c.kill("munged", syscall.SIGKILL)
+	if c.t.Failed() {
+		log, _ := os.ReadFile(c.path("log/slurmctld.log"))
+		c.t.Logf("the end of slurmctld's log:\n%s", log[max(0, len(log)-3000):])
+	}
+	_ = os.RemoveAll(c.Dir)
+}
+
+// killAll kills what has this cluster's slurm.conf in its environment: steps and jobs outlive slurmd.
+func (c *Cluster) killAll(is func(cmdline string) bool) {
+	list, _ := os.ReadDir("/proc")
+	for _, d := range list {
+		pid, err := strconv.Atoi(d.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		env, _ := os.ReadFile("/proc/" + d.Name() + "/environ")
+		cmd, _ := os.ReadFile("/proc/" + d.Name() + "/cmdline")
+		if strings.Contains(string(env), "SLURM_CONF="+c.Conf) && is(strings.ReplaceAll(string(cmd), "\x00", " ")+" ") {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
