@@ -30,12 +30,15 @@ func (n *Node) Down() bool {
 	case "DOWN", "ERROR", "UNKNOWN", "FUTURE":
 		return true
 	}
-	return n.has("NOT_RESPONDING") || n.has("POWERED_DOWN") || n.has("POWERING_DOWN") || n.has("INVALID_REG")
+	return n.has("POWERED_DOWN") || n.has("POWERING_DOWN") || n.has("INVALID_REG")
 }
+
+// Silent tells whether it does not answer, while Slurm still hopes that it will.
+func (n *Node) Silent() bool { return !n.Down() && n.has("NOT_RESPONDING") }
 
 // Closed tells whether it takes nothing new.
 func (n *Node) Closed() bool {
-	return n.has("DRAIN") || n.has("FAIL") || n.has("MAINTENANCE") || n.has("REBOOT_REQUESTED") || n.has("REBOOT_ISSUED")
+	return n.Silent() || n.has("DRAIN") || n.has("FAIL") || n.has("MAINTENANCE") || n.has("REBOOT_REQUESTED") || n.has("REBOOT_ISSUED")
 }
 
 func (n *Node) has(flag string) bool {

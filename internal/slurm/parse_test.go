@@ -75,7 +75,7 @@ func TestNodeState(t *testing.T) {
 		state        string
 		down, closed bool
 	}{
-		{"IDLE", false, false}, {"MIXED+DRAIN", false, true}, {"DOWN*", true, false}, {"IDLE*+DRAIN", true, true}, {"ALLOCATED+MAINT", false, true}, {"IDLE+PLANNED", false, false}, {"DOWN+DRAIN+INVALID_REG", true, true},
+		{"IDLE", false, false}, {"MIXED+DRAIN", false, true}, {"DOWN*", true, false}, {"IDLE*+DRAIN", false, true}, {"ALLOCATED*", false, true}, {"ALLOCATED+MAINT", false, true}, {"IDLE+PLANNED", false, false}, {"DOWN+DRAIN+INVALID_REG", true, true},
 	} {
 		var n Node
 		n.State, n.Flags = nodeState(c.state)

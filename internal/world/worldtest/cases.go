@@ -143,6 +143,7 @@ var endCases = []Case{
 		}
 	}},
 	{"settled is forgotten", func(s *session) {
+		s.owns()
 		s.remembers()
 		s.begin()
 		o := s.job(Kind{Exits: true, Code: 5})

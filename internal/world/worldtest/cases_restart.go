@@ -112,6 +112,7 @@ var restartCases = []Case{
 		}
 	}},
 	{"run that is not believed is stopped", func(s *session) {
+		s.owns()
 		s.remembers()
 		s.begin()
 		o := s.up(Kind{})

@@ -30,6 +30,9 @@ type Harness struct {
 	// Believes: the world runs nothing, and takes what is believed to be up for what is so. It has no
 	// memory of its own that could know better.
 	Believes bool
+	// Keeps: the machine has a memory of its own, of which Settled takes nothing, and what it runs that is
+	// not believed goes on: the world is a [world.Source].
+	Keeps bool
 	// Processes counts what is alive of a run; nil = it cannot be counted.
 	Processes func(run world.Run) int
 	// Patience is how long a report may take, Quiet how long to listen for one that must not come.

@@ -90,6 +90,14 @@ func (s *session) remembers() {
 	}
 }
 
+// owns skips a case about a machine that runs what its world tells it to, and nothing else.
+func (s *session) owns() {
+	s.Helper()
+	if s.Keeps {
+		s.Skip("this world's machine has a mind of its own")
+	}
+}
+
 // await waits for a report of a run and returns it.
 func (s *session) await(r world.Run, kinds ...fact.Kind) world.Report {
 	s.Helper()

@@ -1,0 +1,279 @@
+package slurmworld
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/internal/slurm"
+	"github.com/escala-sched/escala/internal/world"
+)
+
+// Options of a world. Slurm and Now are required.
+type Options struct {
+	Slurm *slurm.Client
+	// Now is the clock.
+	Now func() time.Time
+	Log *slog.Logger
+	// Partitions that are given to escala; jobs of others are left to Slurm. Empty = all.
+	Partitions []string
+	// Poll is how often the queue is read, 0 = 2 s.
+	Poll time.Duration
+	// Lease is how long waiting jobs stay kept back once nobody renews that, 0 = 12 min: with the few
+	// minutes that the lease itself may take they are Slurm's own within 20.
+	Lease time.Duration
+	// LeaseArgs are more arguments of sbatch for the lease: an account, a partition.
+	LeaseArgs []string
+	// LeaseName is the lease's job name, "" = escala-lease: one for each escala on a cluster.
+	LeaseName string
+	// Patience is how long a job that Slurm may start can take to start, 0 = 60 s.
+	Patience time.Duration
+	// Signal asks a run to stop, "" = TERM.
+	Signal string
+	// ResumeExit is the exit code by which a run asks to be resumed, 0 = none does.
+	ResumeExit int32
+	// Calls is how many calls that change something are made a second at most, 0 = 20.
+	Calls int
+}
+
+// World is a Slurm cluster of whose queue escala decides.
+type World struct {
+	opts Options
+	log  *slog.Logger
+	spec *cluster.Spec
+	// nodeOf finds nodes by name; inPartition has the nodes of each partition.
+	nodeOf      map[string]int32
+	inPartition map[string]map[string]bool
+	// Skipped are nodes that are none of the cluster's, with why.
+	Skipped map[string]string
+
+	mu      sync.Mutex
+	orders  []world.Order
+	settled []world.Run
+	bell    chan struct{}
+	quit    context.CancelFunc
+	done    sync.WaitGroup
+
+	// All that follows is of the one goroutine that looks and acts, or of Begin before it starts.
+	report  func(...world.Report)
+	out     []world.Report
+	entries map[string]*entry
+	runs    map[world.Run]*run
+	lease   lease
+	tokens  float64
+	counted time.Time
+	down    []bool
+	closed  []bool
+	silent  []bool
+	// away is since when Slurm does not answer; blind: that was told.
+	away  time.Time
+	blind bool
+	soon  bool
+}
+
+var _ world.Source = (*World)(nil)
+
+// New reads what nodes there are.
+func New(ctx context.Context, o Options) (*World, error) {
+	o.Poll, o.Lease, o.Patience = cmp.Or(o.Poll, 2*time.Second), cmp.Or(o.Lease, 12*time.Minute), cmp.Or(o.Patience, time.Minute)
+	o.Signal, o.Calls, o.LeaseName = cmp.Or(o.Signal, "TERM"), cmp.Or(o.Calls, 20), cmp.Or(o.LeaseName, "escala-lease")
+	w := &World{opts: o, log: o.Log, bell: make(chan struct{}, 1), entries: map[string]*entry{}, runs: map[world.Run]*run{}, nodeOf: map[string]int32{}, inPartition: map[string]map[string]bool{}, Skipped: map[string]string{}}
+	if w.log == nil {
+		w.log = slog.New(slog.DiscardHandler)
+	}
+	nodes, err := o.Slurm.Nodes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading Slurm's nodes: %w", err)
+	}
+	slices.SortFunc(nodes, func(a, b slurm.Node) int { return cmp.Compare(a.Name, b.Name) })
+	w.spec = &cluster.Spec{Name: "slurm"}
+	for i := range nodes {
+		n := &nodes[i]
+		switch {
+		case n.GPUs.Count == 0:
+			w.Skipped[n.Name] = "it has no GPUs"
+			continue
+		case len(n.GPUs.Types) > 1:
+			w.Skipped[n.Name] = "its GPUs are of several types"
+			continue
+		case n.GPUs.Count > 64:
+			w.Skipped[n.Name] = "it has more than 64 GPUs"
+			continue
+		case len(o.Partitions) > 0 && !slices.ContainsFunc(n.Partitions, func(p string) bool { return slices.Contains(o.Partitions, p) }):
+			w.Skipped[n.Name] = "it is in none of the partitions " + strings.Join(o.Partitions, ", ")
+			continue
+		}
+		w.nodeOf[n.Name] = int32(len(w.spec.Nodes))
+		for _, p := range n.Partitions {
+			if w.inPartition[p] == nil {
+				w.inPartition[p] = map[string]bool{}
+			}
+			w.inPartition[p][n.Name] = true
+		}
+		w.spec.Nodes = append(w.spec.Nodes, cluster.Node{Name: n.Name, GPUType: n.GPUs.TypeNames(), GPUs: int32(n.GPUs.Count), CPU: int64(n.CPUs) * 1000})
+	}
+	if len(w.spec.Nodes) == 0 {
+		return nil, errors.New("Slurm has no node with GPUs that could be scheduled") //nolint:staticcheck // a name
+	}
+	w.down, w.closed, w.silent = make([]bool, len(w.spec.Nodes)), make([]bool, len(w.spec.Nodes)), make([]bool, len(w.spec.Nodes))
+	return w, w.spec.Check()
+}
+
+// Cluster implements [world.World].
+func (w *World) Cluster() *cluster.Spec { return w.spec }
+
+// Known implements [world.Source].
+func (w *World) Known(jobs []world.Known) {
+	for i := range jobs {
+		k := &jobs[i]
+		w.entries[k.ID] = &entry{id: k.ID, told: true, held: k.Held, spec: k.Spec}
+	}
+}
+
+// Begin implements [world.World].
+func (w *World) Begin(ctx context.Context, believed []world.Belief, report func(...world.Report)) error {
+	w.report = report
+	w.counted = w.opts.Now()
+	w.tokens = float64(w.opts.Calls)
+	for i := range believed {
+		w.believe(&believed[i])
+	}
+	if err := w.look(ctx); err != nil {
+		return fmt.Errorf("reading Slurm's queue: %w", err)
+	}
+	w.flush()
+	ctx, w.quit = context.WithCancel(context.Background())
+	w.done.Go(func() { w.loop(ctx) })
+	return nil
+}
+
+// believe takes a run for what it is believed to be, until Slurm tells.
+func (w *World) believe(b *world.Belief) {
+	e := w.entry(b.ID)
+	e.told, e.spec = true, b.Spec
+	r := &run{Run: b.Run, order: b.Order, state: released, believed: true, since: b.Since}
+	if b.Up {
+		r.state = up
+	}
+	r.leaving = b.Stopping
+	e.run, w.runs[b.Run] = r, r
+}
+
+// Do implements [world.World].
+func (w *World) Do(orders ...world.Order) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.orders = append(w.orders, orders...)
+	w.ring()
+}
+
+// Settled implements [world.World].
+func (w *World) Settled(runs ...world.Run) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.settled = append(w.settled, runs...)
+}
+
+func (w *World) ring() {
+	select {
+	case w.bell <- struct{}{}:
+	default:
+	}
+}
+
+// Close implements [world.World]. What was kept back stays so as long as the lease lasts.
+func (w *World) Close() error {
+	if w.quit != nil {
+		w.quit()
+		w.done.Wait()
+	}
+	return nil
+}
+
+// soonAfter is when to look again at what was just changed.
+const soonAfter = 250 * time.Millisecond
+
+// loop looks and acts until the world is closed.
+func (w *World) loop(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.bell:
+		case <-timer.C:
+		}
+		w.step(ctx)
+		if wait := w.opts.Poll; w.soon {
+			timer.Reset(min(wait, soonAfter))
+		} else {
+			timer.Reset(wait)
+		}
+	}
+}
+
+// step is one look with all that follows.
+func (w *World) step(ctx context.Context) {
+	w.soon = false
+	err := w.look(ctx)
+	if ctx.Err() != nil {
+		w.out = nil
+		return
+	}
+	w.sight(err)
+	if err == nil {
+		w.obey(ctx)
+		w.act(ctx)
+	}
+	w.flush()
+}
+
+// flush reports what was gathered.
+func (w *World) flush() {
+	if len(w.out) > 0 {
+		out := w.out
+		w.out = nil
+		w.report(out...)
+	}
+}
+
+func (w *World) tell(r world.Report) { w.out = append(w.out, r) }
+
+// sightAfter is how long Slurm may be silent before its runs are said to be out of sight.
+const sightAfter = 30 * time.Second
+
+// sight tells when Slurm does not answer, and when it does again. Nothing is freed meanwhile.
+func (w *World) sight(err error) {
+	now := w.opts.Now()
+	switch {
+	case err == nil && w.blind:
+		w.log.Info("Slurm answers again")
+		w.everyRun(fact.Found, "Slurm answers again")
+		w.blind, w.away = false, time.Time{}
+	case err == nil:
+		w.away = time.Time{}
+	case w.away.IsZero():
+		w.away = now
+		w.log.Warn("Slurm does not answer", "err", err)
+	case !w.blind && now.Sub(w.away) > sightAfter:
+		w.blind = true
+		w.everyRun(fact.LostSight, "Slurm does not answer")
+	}
+}
+
+func (w *World) everyRun(kind fact.Kind, text string) {
+	for _, e := range w.sorted() {
+		if e.run != nil && e.run.state == up && e.run.end == nil {
+			w.tell(world.Report{Kind: kind, Run: e.run.Run, Node: -1, Text: text})
+		}
+	}
+}
