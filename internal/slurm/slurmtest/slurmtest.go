@@ -7,12 +7,10 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -43,6 +41,7 @@ type Cluster struct {
 	t     testing.TB
 	procs map[string]*exec.Cmd
 	opts  Options
+	guard *guard
 }
 
 // binaries that have to be there, by where Debian puts them.
@@ -53,20 +52,25 @@ var binaries = map[string][]string{
 	"slurmstepd": {"/usr/sbin/slurmstepd-wlm", "slurmstepd"},
 }
 
+func find(name string) (path string, ok bool) {
+	for _, b := range binaries[name] {
+		if p, err := exec.LookPath(b); err == nil {
+			return p, true
+		}
+	}
+	return "", false
+}
+
 // Start starts a cluster, or skips the test where Slurm is not installed.
 func Start(t testing.TB, o Options) *Cluster {
 	t.Helper()
 	paths := map[string]string{}
-	for name, list := range binaries {
-		for _, b := range list {
-			if p, err := exec.LookPath(b); err == nil {
-				paths[name] = p
-				break
-			}
-		}
-		if paths[name] == "" {
+	for name := range binaries {
+		p, ok := find(name)
+		if !ok {
 			t.Skipf("Slurm is not installed: there is no %s (Debian: slurmctld slurmd slurm-client munge)", name)
 		}
+		paths[name] = p
 	}
 	if _, err := exec.LookPath("sbatch"); err != nil {
 		t.Skip("Slurm is not installed: there is no sbatch (Debian: slurm-client)")
@@ -85,6 +89,7 @@ func Start(t testing.TB, o Options) *Cluster {
 		t.Fatal(err)
 	}
 	c := &Cluster{Dir: dir, Conf: filepath.Join(dir, "etc", "slurm.conf"), t: t, procs: map[string]*exec.Cmd{}, opts: o}
+	c.guard = watch(t, dir, c.Conf)
 	c.Tools = &slurm.Tools{Conf: c.Conf}
 	c.Client = &slurm.Client{Runner: c.Tools}
 	t.Cleanup(c.stop)
@@ -172,22 +177,7 @@ func (c *Cluster) conf() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// freePorts finds ports that nobody has now.
-func freePorts(t testing.TB, n int) []int {
-	t.Helper()
-	var out []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = l.Close() }()
-		out = append(out, l.Addr().(*net.TCPAddr).Port)
-	}
-	return out
-}
-
-// spawn starts a daemon in the foreground, to die with the test at the latest.
+// spawn starts a daemon in the foreground. The guard ends it if the test cannot.
 func (c *Cluster) spawn(name, path string, args ...string) {
 	c.t.Helper()
 	log, err := os.OpenFile(c.path("log/"+name+".out"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -197,7 +187,7 @@ func (c *Cluster) spawn(name, path string, args ...string) {
 	defer func() { _ = log.Close() }()
 	cmd := exec.Command(path, args...) //nolint:gosec // a daemon of the test's own
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), "SLURM_CONF="+c.Conf), log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		c.t.Fatal(err)
 	}
@@ -234,16 +224,21 @@ func (c *Cluster) StartNode(name string) {
 	c.spawn(name, c.path("bin/slurmd"), "-D", "-N", name, "-d", c.path("bin/slurmstepd"))
 }
 
-// LoseNode ends the slurmd of a node and all that runs there, and has Slurm notice at once.
-func (c *Cluster) LoseNode(name string) {
+// KillNode ends the slurmd of a node and all that runs there, as when its power fails. Slurm notices after
+// SlurmdTimeout (10 s).
+func (c *Cluster) KillNode(name string) {
 	c.t.Helper()
 	c.kill(name, syscall.SIGKILL)
-	if _, err := c.Tools.Run(context.Background(), "scontrol", "update", "nodename="+name, "state=down", "reason=lost"); err != nil {
-		c.t.Fatal(err)
+	for _, pid := range c.stepsOf(name) {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
-	c.killAll(func(cmdline string) bool {
-		return strings.Contains(cmdline, "slurmstepd") && strings.Contains(cmdline, name+" ")
-	})
+}
+
+// LoseNode is [Cluster.KillNode], and has Slurm notice at once.
+func (c *Cluster) LoseNode(name string) {
+	c.t.Helper()
+	c.KillNode(name)
+	c.Run("scontrol", "update", "nodename="+name, "state=down", "reason=lost")
 }
 
 // Sbatch submits a job that runs a line of shell, and returns its ID.
@@ -254,6 +249,22 @@ func (c *Cluster) Sbatch(line string, args ...string) string {
 		c.t.Fatal(err)
 	}
 	return id
+}
+
+// Run runs one of Slurm's tools, and fails the test where it fails. It returns what the tool wrote.
+func (c *Cluster) Run(tool string, args ...string) string {
+	c.t.Helper()
+	out, err := c.Tools.Run(context.Background(), tool, args...)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return string(out)
+}
+
+// Wait waits for something to become true, for half a minute, and fails the test where it does not.
+func (c *Cluster) Wait(what string, is func() bool) {
+	c.t.Helper()
+	c.until(what, 30*time.Second, is)
 }
 
 // until waits for something to become true, and fails with the logs where it does not.
@@ -276,27 +287,12 @@ func (c *Cluster) stop() {
 			c.kill(name, syscall.SIGKILL)
 		}
 	}
-	c.killAll(func(string) bool { return true })
+	c.killAll()
 	c.kill("munged", syscall.SIGKILL)
 	if c.t.Failed() {
 		log, _ := os.ReadFile(c.path("log/slurmctld.log"))
 		c.t.Logf("the end of slurmctld's log:\n%s", log[max(0, len(log)-3000):])
 	}
 	_ = os.RemoveAll(c.Dir)
-}
-
-// killAll kills what has this cluster's slurm.conf in its environment: steps and jobs outlive slurmd.
-func (c *Cluster) killAll(is func(cmdline string) bool) {
-	list, _ := os.ReadDir("/proc")
-	for _, d := range list {
-		pid, err := strconv.Atoi(d.Name())
-		if err != nil || pid == os.Getpid() {
-			continue
-		}
-		env, _ := os.ReadFile("/proc/" + d.Name() + "/environ")
-		cmd, _ := os.ReadFile("/proc/" + d.Name() + "/cmdline")
-		if strings.Contains(string(env), "SLURM_CONF="+c.Conf) && is(strings.ReplaceAll(string(cmd), "\x00", " ")+" ") {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-		}
-	}
+	c.guard.dismiss()
 }

@@ -79,7 +79,7 @@ func harness(t *testing.T, c *slurmtest.Cluster, k int) worldtest.Harness {
 			return world.Order{Run: world.Run{Job: worldtest.Cannot}}
 		}
 		job := n.Add(1) - 1
-		o := world.Order{Do: fact.Start, Run: world.Run{Job: job, Attempt: 1}, Place: []fact.Grant{cluster.WholeGrant(job%2, 1<<(job/2%8))},
+		o := world.Order{Do: fact.Start, Run: world.Run{Job: job, Attempt: 1}, Place: []fact.Grant{cluster.WholeGrant(job/8%2, 1<<(job%8))},
 			Spec: &workload.Job{User: "root", Team: "x", Need: workload.Need{GPUs: 1}}}
 		args := []string{"--gpus=1", "--partition=" + part, "--dependency=afterany:" + lease}
 		if k.Slow {
