@@ -100,7 +100,7 @@ to show what the order alone changes: waits, completion times, idle GPUs, money.
 	root.AddCommand(jobCommands(s)...)
 	root.AddCommand(nodeCommands(s)...)
 	root.AddCommand(shadowCommand(s), observedCommand(s))
-	root.AddCommand(serveCommand(s), tokenCommand(s), compareCommand(s), simulateCommand(s), replayCommand(s), whatIfCommand(s), explainCommand(s), planCommand(s), policyCommand(s), budgetCommand(s), workloadCommand(s), versionCommand(s))
+	root.AddCommand(serveCommand(s), releaseCommand(s), tokenCommand(s), compareCommand(s), simulateCommand(s), replayCommand(s), whatIfCommand(s), explainCommand(s), planCommand(s), policyCommand(s), budgetCommand(s), workloadCommand(s), versionCommand(s))
 	return root
 }
 

@@ -31,6 +31,8 @@ type serveFlags struct {
 	checkpoint, restart, grace      workload.Span
 	limits                          live.Limits
 	observe                         observeFlags
+	world                           string
+	slurm                           daemon.SlurmOptions
 }
 
 const defaultListen = "127.0.0.1:7421"
@@ -78,6 +80,13 @@ daemon stops, and is found again when it starts. docs/serve.md tells all of it.`
 	fl.IntVar(&f.limits.Alive, "jobs", 1_000_000, "how many jobs may wait and run at once; 0 = any number")
 	fl.IntVar(&f.limits.UserGPUs, "user-gpus", 0, "how many GPUs jobs of one user may use at once; what is beyond is held; 0 = any number")
 	f.observe.add(fl)
+	f.world = worldLocal
+	fl.Var(newChoice(&f.world, worldLocal, worldSlurm), "world", "what is scheduled: local, this machine; slurm, the cluster that Slurm's tools here talk to, in shadow unless --enforce. docs/slurm.md")
+	fl.StringSliceVar(&f.slurm.Partitions, "partition", nil, "with --world slurm: `partitions` that are given to escala; jobs of others are left to Slurm")
+	fl.DurationVar(&f.slurm.Lease, "lease", 0, "with --world slurm: how long waiting jobs stay kept back once escala is gone (default 12m)")
+	fl.StringArrayVar(&f.slurm.LeaseArgs, "lease-arg", nil, "with --world slurm: an `argument` of sbatch for the lease, such as --account=ops")
+	fl.StringVar(&f.slurm.Conf, "slurm-conf", "", "with --world slurm: `path` of slurm.conf (default: where Slurm's tools look)")
+	fl.IntVar(&f.slurm.Calls, "slurm-calls", 0, "with --world slurm: calls a second that change something, at most (default 20)")
 	return c
 }
 
@@ -88,6 +97,9 @@ func (f *serveFlags) run(cmd *cobra.Command, s *State) error {
 	}
 	if f.demo && f.gpus == 0 && f.cluster == "" {
 		f.gpus = demoGPUs
+	}
+	if err := f.slurmMode(); err != nil {
+		return err
 	}
 	if f.gpus < 0 || f.gpus > 64 {
 		return badUsage("--gpus 8", "--gpus %d: want 1 to 64 on one machine", f.gpus)
@@ -109,6 +121,9 @@ func (f *serveFlags) run(cmd *cobra.Command, s *State) error {
 	o := daemon.Options{State: dir, Journal: f.journal, CertFile: f.cert, KeyFile: f.key, SocketGroup: f.group, Pretend: f.gpus, Policy: p, Shadow: f.shadow,
 		AllowRoot: f.allowRoot, Limits: f.limits, Version: s.Build.name(), Now: time.Now, Log: f.logger(s),
 		Assume: sim.Assumptions{Checkpoint: f.checkpoint, RestartCost: f.restart, Grace: f.grace, StartLatency: startLatency}}
+	if f.world == worldSlurm {
+		o.Slurm = &f.slurm
+	}
 	for _, l := range f.listen {
 		if l != "none" && l != "" {
 			o.Listen = append(o.Listen, l)
@@ -136,13 +151,36 @@ func (f *serveFlags) run(cmd *cobra.Command, s *State) error {
 	if o.Observe, err = f.observe.options(s); err != nil {
 		return err
 	}
-	o.Ready = func(i *daemon.Info) { s.greet(i, f.demo, f.shadow) }
+	o.Ready = func(i *daemon.Info) { s.greet(i, f) }
 	err = daemon.Run(cmd.Context(), o)
 	var wrong *daemon.Misconfigured
 	if errors.As(err, &wrong) {
 		return badInput(err, "escala serve --help")
 	}
 	return err
+}
+
+// Worlds.
+const (
+	worldLocal = "local"
+	worldSlurm = "slurm"
+)
+
+// slurmMode holds that a Slurm cluster is only changed where that was asked for, and only in part.
+func (f *serveFlags) slurmMode() error {
+	if f.world != worldSlurm {
+		return nil
+	}
+	switch {
+	case f.demo || f.gpus != 0 || f.cluster != "":
+		return badUsage("escala serve --world slurm", "with --world slurm Slurm says what there is: no --gpus, --cluster or --demo")
+	case f.enforce && len(f.slurm.Partitions) == 0:
+		return badUsage("--partition NAME, or --partition a,b", "--enforce needs the partitions that are given to escala: all others stay Slurm's")
+	case f.slurm.Lease < 0 || f.slurm.Lease > 0 && f.slurm.Lease < time.Minute || f.slurm.Lease > 17*time.Minute:
+		return badUsage("--lease 12m", "--lease %s: want 1 to 17 minutes, so that the queue is Slurm's own within 20", f.slurm.Lease)
+	}
+	f.shadow = !f.enforce
+	return nil
 }
 
 // mode holds that it is clear whether anything is to be done.
@@ -162,8 +200,15 @@ func (f *serveFlags) mode() error {
 const startLatency = 30 * workload.Second
 
 // greet says what is served, and what to try next.
-func (s *State) greet(i *daemon.Info, demo, shadow bool) {
-	s.say("escala %s %s.\n", s.Build.name(), pick(shadow, "decides beside another scheduler, and does nothing", "schedules this machine"))
+func (s *State) greet(i *daemon.Info, f *serveFlags) {
+	what := "schedules this machine"
+	switch {
+	case f.shadow:
+		what = "decides beside another scheduler, and does nothing"
+	case f.world == worldSlurm:
+		what = "decides what Slurm may start"
+	}
+	s.say("escala %s %s.\n", s.Build.name(), what)
 	for n, part := range strings.Split(strings.TrimSuffix(i.World, "."), "; ") {
 		s.say("  %-8s %s\n", map[bool]string{true: "world"}[n == 0], part)
 	}
@@ -175,12 +220,16 @@ func (s *State) greet(i *daemon.Info, demo, shadow bool) {
 	if dir, err := s.stateDir(""); err != nil || filepath.Join(dir, daemon.SocketName) != i.Socket {
 		server = " --server unix:" + i.Socket
 	}
-	if demo {
+	if f.demo {
 		s.say("A made-up lab submits jobs. In another terminal: escala top%s\n", server)
 		return
 	}
-	if shadow {
+	if f.shadow {
 		s.say("In another terminal: escala shadow%s\n", server)
+		return
+	}
+	if f.world == worldSlurm {
+		s.say("In another terminal: escala queue%s; to give everything back to Slurm: escala release-control\n", server)
 		return
 	}
 	s.say("In another terminal: escala submit%s --gpus 1 -- sleep 60\n", server)

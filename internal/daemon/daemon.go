@@ -49,6 +49,8 @@ type Options struct {
 	Policy  *policy.Policy
 	Budgets *budget.Tree
 	Assume  sim.Assumptions
+	// Slurm is the cluster of which is decided, nil = this machine.
+	Slurm *SlurmOptions
 	// Shadow: everything is decided, and nothing done. Cluster is what there is then, nil = this
 	// machine.
 	Shadow  bool

@@ -30,6 +30,9 @@ func openPlace(ctx context.Context, o *Options, sp *spool.Spool) (*place, error)
 		}
 		return &place{world: shadow.Over(o.Cluster, o.Now), text: fmt.Sprintf("in shadow: nothing is done; cluster %s of %d GPUs", o.Cluster.Name, o.Cluster.GPUs())}, nil
 	}
+	if o.Slurm != nil {
+		return openSlurm(ctx, o)
+	}
 	cgroups := o.Cgroups
 	if o.Shadow {
 		cgroups = local.CgroupsOff

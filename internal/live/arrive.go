@@ -1,8 +1,10 @@
 package live
 
 import (
+	"cmp"
 	"errors"
 	"maps"
+	"slices"
 
 	"github.com/escala-sched/escala/engine"
 	"github.com/escala-sched/escala/fact"
@@ -31,6 +33,12 @@ func (d *Daemon) known() {
 			out = append(out, world.Known{ID: j.Spec.ID, Job: n, Spec: j.Spec, Held: j.Holds>>fact.HoldElsewhere&1 == 1})
 		}
 	}
+	for n := range d.book.reals { // it has ended here, and goes on there
+		if j := d.book.jobs[n]; j != nil {
+			out = append(out, world.Known{ID: j.Spec.ID, Job: n, Spec: j.Spec})
+		}
+	}
+	slices.SortFunc(out, func(a, b world.Known) int { return cmp.Compare(a.Job, b.Job) })
 	s.Known(out)
 }
 
@@ -38,6 +46,10 @@ func (d *Daemon) known() {
 func (t *tx) fromElsewhere(r *world.Report) {
 	b := t.d.book
 	n, ok := b.byID[r.ID]
+	if r.Kind == fact.JobObserved {
+		t.observedElsewhere(n, ok, r)
+		return
+	}
 	alive := ok && b.jobs[n].Phase.Alive()
 	if alive == (r.Kind == fact.JobSubmitted) {
 		t.d.stats.Refused.Add(1) // it is here already, or no more
@@ -57,6 +69,21 @@ func (t *tx) fromElsewhere(r *world.Report) {
 	}
 	if err != nil && !errors.Is(err, engine.ErrTaken) && !errors.Is(err, engine.ErrUnknown) {
 		t.d.log.Warn("a report was not taken", "fact", r.Kind.String(), "job", r.ID, "err", err)
+	}
+}
+
+// observedElsewhere writes down what a source saw of a job, whether or not it has ended here.
+func (t *tx) observedElsewhere(n int32, known bool, r *world.Report) {
+	if !known {
+		t.d.stats.Refused.Add(1)
+		return
+	}
+	o := Observation{ID: r.ID, Started: r.Real.Started, Ended: r.Real.Ended, Exit: r.Real.Exit, Where: r.Text}
+	if !o.Ended.IsZero() {
+		o.Outcome, o.HasOutcome = r.Real.Outcome, true
+	}
+	if err := t.observe(t.d.book.jobs[n], &o, ""); err != nil {
+		t.d.log.Warn("what was observed was not taken", "job", r.ID, "err", err)
 	}
 }
 

@@ -74,6 +74,9 @@ type Outcome struct {
 
 // SubmitAll queues several submissions at one instant; each succeeds or fails by itself.
 func (d *Daemon) SubmitAll(ctx context.Context, list []*Submission) ([]Outcome, error) {
+	if _, ok := d.from(); ok {
+		return nil, &Conflict{"jobs come from the cluster's own scheduler here: submit them there, with sbatch"}
+	}
 	for _, s := range list {
 		if err := d.recall(ctx, s); err != nil {
 			return nil, err

@@ -77,9 +77,9 @@ func exitOf(status uint32) int32 {
 	return int32(status >> 8 & 0xff)
 }
 
-// Update changes jobs, several in one call. An error is of the first that could not be.
-func (c *Client) Update(ctx context.Context, ids []string, changes ...string) error {
-	_, err := c.Run(ctx, "scontrol", append([]string{"update", "jobid=" + strings.Join(ids, ",")}, changes...)...)
+// Update changes a job, or all waiting tasks of an array. scontrol takes no list of jobs here.
+func (c *Client) Update(ctx context.Context, id string, changes ...string) error {
+	_, err := c.Run(ctx, "scontrol", append([]string{"update", "jobid=" + id}, changes...)...)
 	return err
 }
 

@@ -49,10 +49,10 @@ func TestReal(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 
-	if err := c.Update(ctx, []string{array + "_3"}, "nice=5"); err != nil {
+	if err := c.Update(ctx, array+"_3", "nice=5"); err != nil {
 		t.Errorf("%v", err)
 	}
-	if err := c.Update(ctx, []string{"99999"}, "dependency="); !errors.Is(err, slurm.ErrNoJob) {
+	if err := c.Update(ctx, "99999", "dependency="); !errors.Is(err, slurm.ErrNoJob) {
 		t.Errorf("%v", err)
 	}
 	if err := c.Requeue(ctx, big); err != nil {

@@ -53,6 +53,7 @@ func (t *Tools) Run(ctx context.Context, tool string, args ...string) ([]byte, e
 	}
 	out, errs := &bounded{most: mostOutput}, &bounded{most: 64 << 10}
 	cmd.Stdout, cmd.Stderr = out, errs
+	cmd.WaitDelay = time.Second // what the tool started may keep its output open
 	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {
@@ -61,7 +62,7 @@ func (t *Tools) Run(ctx context.Context, tool string, args ...string) ([]byte, e
 	case out.cut:
 		return nil, fmt.Errorf("%s wrote more than %d MiB", tool, mostOutput>>20)
 	case errors.As(err, &exit):
-		return out.Bytes(), &ToolError{Tool: tool, Args: args, Exit: exit.ExitCode(), Text: firstLines(errs.String())}
+		return out.Bytes(), &ToolError{Tool: tool, Args: args, Exit: exit.ExitCode(), Text: firstLines(errs.String()), Lines: lines(errs.String())}
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", tool, err)
 	}
@@ -92,8 +93,9 @@ type ToolError struct {
 	Tool string
 	Args []string
 	Exit int
-	// Text is what it said.
-	Text string
+	// Text is what it said: the first lines. Lines are all.
+	Text  string
+	Lines []string
 }
 
 func (e *ToolError) Error() string {
@@ -116,11 +118,15 @@ func (e *ToolError) Is(target error) bool {
 	}
 	switch target {
 	case ErrNoJob:
-		return has("invalid job id")
+		return has("invalid job id specified")
 	case ErrEnded:
 		return has("already finished", "already completing", "job/step already")
 	case ErrDenied:
 		return has("permission denied", "invalid user id", "invalid account or account/partition", "doesn't have privilege")
+	case ErrBusy:
+		return has("try again later", "job is pending execution", "job/step already completing", "requested nodes are busy", "already exists", "duplicate reservation")
+	case ErrInvalid:
+		return has("invalid", "not supported", "not available", "must specify a reason", "not found", "illegal", "unrecognized", "not permitted") && !e.Is(ErrNoJob) && !e.Is(ErrDenied)
 	case ErrAway:
 		return has("unable to contact slurm controller", "connection refused", "connection timed out", "socket timed out", "controller not responding", "connect failure", "unexpected message received", "zero bytes were transmitted")
 	}
@@ -133,10 +139,23 @@ var (
 	ErrEnded  = errors.New("the job has ended")
 	ErrDenied = errors.New("the rights for this are missing")
 	ErrAway   = errors.New("slurmctld does not answer")
+	// ErrBusy is for what cannot be now, ErrInvalid for what cannot be at all.
+	ErrBusy    = errors.New("that cannot be done as things stand")
+	ErrInvalid = errors.New("Slurm does not take that") //nolint:staticcheck // a name
 )
 
 // firstLines is what to tell of an error: the first three lines.
 func firstLines(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return strings.Join(lines[:min(len(lines), 3)], "; ")
+	l := lines(s)
+	return strings.Join(l[:min(len(l), 3)], "; ")
+}
+
+// lines of what a tool said.
+func lines(s string) (out []string) {
+	for line := range strings.Lines(s) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
 }

@@ -126,6 +126,7 @@ type Belief struct {
 //   - JobAdopted with its Place, where it runs without having been told to, after the ends of those who
 //     ran there. It is repeated until the start of the run is ordered, which it answers as ever.
 //   - JobCancelled where it went without having run.
+//   - JobObserved with Real, in shadow: what really became of it.
 //   - NodeDrained and NodeResumed as others close and open nodes.
 //
 // Besides Start and Stop it is ordered to Refuse: the job has no business here any more. With the
@@ -160,6 +161,8 @@ type Report struct {
 	Spec  *workload.Job
 	Place []fact.Grant
 	Tasks int32
+	// Real of JobObserved: what the cluster's own scheduler did with the job of that ID.
+	Real Real
 	// Node of facts about nodes; of StartFailed the one at fault, -1 for none.
 	Node int32
 	// Outcome of JobFinished; Cause of JobStopped.

@@ -3,7 +3,6 @@ package slurmworld
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -208,7 +207,7 @@ func (w *World) release(ctx context.Context, e *entry, r *run) {
 	if !w.token() {
 		return
 	}
-	err := w.opts.Slurm.Update(ctx, []string{e.id}, "dependency="+open(e.seen.Dependency, w.lease.id), "reqnodelist="+strings.Join(w.names(r.order.Place), ","))
+	err := w.opts.Slurm.Update(ctx, e.id, "dependency="+open(e.seen.Dependency, w.lease.id), "reqnodelist="+strings.Join(w.names(r.order.Place), ","))
 	switch {
 	case err == nil:
 		r.state, r.since = released, w.opts.Now()
@@ -228,60 +227,34 @@ func (w *World) keepBack(ctx context.Context, e *entry) {
 		return
 	}
 	if text, ok := shut(e.seen.Dependency, w.lease.id); ok {
-		w.try(ctx, "keeping a job back", e.id, w.opts.Slurm.Update(ctx, []string{e.id}, "dependency="+text, "reqnodelist="+e.where))
+		w.try(ctx, "keeping a job back", e.id, w.opts.Slurm.Update(ctx, e.id, "dependency="+text, "reqnodelist="+e.where))
 	}
 	w.soon = true
 }
 
-// most is how many jobs one call changes.
-const most = 100
-
-// gate has all that waits depend on the lease, and gives back what was left to Slurm.
+// gate has all that waits depend on the lease, and gives back what was left to Slurm. Tasks of an array that
+// wait together are one call.
 func (w *World) gate(ctx context.Context, list []*entry) {
-	type change struct{ dependency, where string }
-	batches := map[change][]string{}
-	var order []change
-	seen := map[string]bool{}
+	done := map[string]bool{}
 	for _, e := range list {
-		if !e.present || e.seen.State != slurm.Pending || e.run != nil || seen[e.line] || !e.looked {
+		if !e.present || e.seen.State != slurm.Pending || e.run != nil || done[e.line] || !e.looked {
 			continue
 		}
 		mine := e.why == "" && e.told
 		if gated(e.seen.Dependency, w.lease.id) == mine {
 			continue
 		}
-		c := change{dependency: open(e.seen.Dependency, w.lease.id), where: e.seen.Where}
+		dependency, where := open(e.seen.Dependency, w.lease.id), e.seen.Where
 		if mine {
 			text, ok := shut(e.seen.Dependency, w.lease.id)
 			if !ok {
 				continue // it waits for any of several; once it does not, it can be kept back
 			}
-			c = change{dependency: text, where: e.where}
+			dependency, where = text, e.where
 		}
-		seen[e.line] = true
-		if batches[c] == nil {
-			order = append(order, c)
+		if done[e.line] = true; !w.token() {
+			return
 		}
-		batches[c] = append(batches[c], e.line)
+		w.try(ctx, "keeping a job back", e.line, w.opts.Slurm.Update(ctx, e.line, "dependency="+dependency, "reqnodelist="+where))
 	}
-	for _, c := range order {
-		var plain []string
-		for _, id := range batches[c] {
-			if strings.Contains(id, "_") { // lists of tasks are not read
-				w.regate(ctx, []string{id}, c.dependency, c.where)
-			} else {
-				plain = append(plain, id)
-			}
-		}
-		for part := range slices.Chunk(plain, most) {
-			w.regate(ctx, part, c.dependency, c.where)
-		}
-	}
-}
-
-func (w *World) regate(ctx context.Context, ids []string, dependency, where string) {
-	if !w.token() {
-		return
-	}
-	w.try(ctx, "keeping jobs back", strings.Join(ids[:min(3, len(ids))], ","), w.opts.Slurm.Update(ctx, ids, "dependency="+dependency, "reqnodelist="+where))
 }

@@ -29,6 +29,8 @@ type entry struct {
 	// where are the nodes that its owner named.
 	where string
 	run   *run
+	// began is the start that was told last, where nothing is changed.
+	began time.Time
 }
 
 // runState is how far a run has come.

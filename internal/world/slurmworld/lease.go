@@ -40,7 +40,7 @@ func (w *World) keep(ctx context.Context) error {
 		*l = lease{id: id, renewed: now, alive: true}
 		w.log.Info("waiting jobs depend on a lease", "job", id, "for", w.opts.Lease)
 	case now.Sub(l.renewed) > w.opts.Lease/4:
-		if err := w.opts.Slurm.Update(ctx, []string{l.id}, "starttime="+begin, "deadline="+end); err != nil {
+		if err := w.opts.Slurm.Update(ctx, l.id, "starttime="+begin, "deadline="+end); err != nil {
 			return fmt.Errorf("putting the lease off: %w", err)
 		}
 		l.renewed = now

@@ -36,6 +36,8 @@ func (w *World) look(ctx context.Context) error {
 	list := w.sorted()
 	for _, e := range list {
 		switch {
+		case !e.present && w.watch:
+			w.seenOff(ctx, e)
 		case !e.present:
 			w.gone(ctx, e)
 		case e.run != nil:
@@ -362,6 +364,10 @@ func (w *World) fresh(ctx context.Context, e *entry) {
 	j := &e.seen
 	if !e.looked {
 		w.classify(ctx, e)
+	}
+	if w.watch {
+		w.see(e)
+		return
 	}
 	switch j.State {
 	case slurm.Pending:

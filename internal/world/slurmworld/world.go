@@ -77,6 +77,8 @@ type World struct {
 	away  time.Time
 	blind bool
 	soon  bool
+	// watch: nothing is changed, see [Shadow].
+	watch bool
 }
 
 var _ world.Source = (*World)(nil)
@@ -230,7 +232,7 @@ func (w *World) step(ctx context.Context) {
 		return
 	}
 	w.sight(err)
-	if err == nil {
+	if err == nil && !w.watch {
 		w.obey(ctx)
 		w.act(ctx)
 	}
