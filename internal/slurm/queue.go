@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -70,12 +71,19 @@ var fields = []string{"ArrayJobID", "ArrayTaskID", "JobID", "HetJobID", "State",
 	"NumNodes", "NumTasks", "NumCPUs", "cpus-per-task", "tres-per-job", "tres-per-node", "tres-per-socket", "tres-per-task", "OverSubscribe",
 	"Dependency", "Priority", "Nice", "RestartCnt", "Requeue", "BatchFlag"}
 
-// queueFormat asks for the fields in full, with a bar behind each.
-var queueFormat = strings.Join(fields, ":|,") + ":|"
+// unit stands behind each field of the queue. No field that is read can have it; features may have bars ("a100|h100").
+const unit = "\x1f"
+
+// queueFormat asks for the fields in full, with the separator behind each.
+var queueFormat = strings.Join(fields, ":"+unit+",") + ":" + unit
 
 // Queue reads all jobs that wait, run or leave. Lines that cannot be read are left out and told.
+//
+// Tasks of an array that wait have one line only as long as nothing sets them apart. Without --array-unique squeue
+// would put all that wait into one, and show there what holds for the first: a task that was let go, or put off,
+// could not be told from the others.
 func (c *Client) Queue(ctx context.Context) (jobs []Job, odd []error, err error) {
-	out, err := c.Run(ctx, "squeue", "-h", "-a", "-O", queueFormat)
+	out, err := c.Run(ctx, "squeue", "-h", "-a", "--array-unique", "-O", queueFormat)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -99,9 +107,12 @@ func parseQueue(text string) (jobs []Job, odd []error) {
 	return jobs, odd
 }
 
-// parseLine reads one line of the queue.
+// parseLine reads one line of the queue. Its last byte is what stands behind each field.
 func parseLine(line string) (j Job, err error) {
-	v := strings.Split(line, "|")
+	if line == "" {
+		return j, errors.New("a line of the queue is empty")
+	}
+	v := strings.Split(line, line[len(line)-1:])
 	if len(v) != len(fields)+1 {
 		return j, fmt.Errorf("a line of the queue has %d fields, not %d: %.80q", len(v)-1, len(fields), line)
 	}

@@ -1,0 +1,116 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestUnitSeparatesWhatBarsDoNot(t *testing.T) {
+	v := make([]string, len(fields))
+	for i, f := range fields {
+		switch f {
+		case "ArrayJobID", "JobID", "UserID", "NumNodes", "NumTasks", "NumCPUs", "Priority", "Nice", "RestartCnt":
+			v[i] = "1"
+		case "State":
+			v[i] = Pending
+		case "Feature":
+			v[i] = "a100|h100"
+		}
+	}
+	line := ""
+	for _, s := range v {
+		line += s + unit
+	}
+	jobs, odd := parseQueue(line + "\n\n" + line[1:] + "\n")
+	if len(jobs) != 2 || len(odd) != 0 || jobs[0].Features != "a100|h100" || jobs[1].Number != 1 {
+		t.Errorf("%+v, %v", jobs, odd)
+	}
+}
+
+func TestDiagOfABusyController(t *testing.T) {
+	d, err := parseDiag(`***
+sdiag output at Mon Nov 30 11:47:11 2026 (1796039231)
+Data since      Mon Nov 30 11:36:37 2026 (1796038597)
+***
+Server thread count:  3
+DBD Agent queue size: 14
+
+Jobs submitted: 10090
+Jobs states ts:  Mon Nov 30 11:46:42 2026 (1796039202)
+Jobs pending:   10063
+
+Main schedule statistics (microseconds):
+	Last cycle:   69531
+	Mean cycle:   57697
+	Mean depth cycle:  3342
+	Total cycles: 286
+
+Backfilling stats
+	Total backfilled jobs (since last slurm start): 18
+	Last cycle when: Mon Nov 30 11:47:04 2026 (1796039224)
+	Mean cycle: 3567062
+	Depth Mean: 149
+	Depth Mean (try depth): 142
+	Last queue length: 10063
+
+Remote Procedure Call statistics by message type
+	REQUEST_UPDATE_JOB                      ( 3001) count:20888  ave_time:16393  total_time:342421305
+
+Remote Procedure Call statistics by user
+	irc             (      39) count:20841  ave_time:16575  total_time:345456733
+
+Pending RPC statistics
+	No pending RPCs
+`)
+	if err != nil || d.DBDQueue != 14 || d.Pending != 10063 || d.Main.Mean != 57697*time.Microsecond || d.Main.Depth != 3342 || d.Backfill.Mean != 3567062*time.Microsecond || d.Backfill.Depth != 149 ||
+		d.Backfill.Queue != 10063 || d.Backfilled != 18 || d.Calls["REQUEST_UPDATE_JOB"].Count != 20888 || d.Users["irc"].Mean != 16575*time.Microsecond || d.Since.Unix() != 1796038597 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if _, err := parseDiag("sdiag: error"); err == nil {
+		t.Error("an error is taken for statistics")
+	}
+}
+
+func TestConfigOfASite(t *testing.T) {
+	c, err := parseConfig("Configuration data as of 2026\nSLURM_VERSION = 23.11.0-0rc1\nSlurmUser = slurm(64030)\nAuthInfo = socket=/x,cred_expire=10\nSlurmctldPort = 6820-6823\nKillWait = 30 sec\n" +
+		"AccountingStorageType = accounting_storage/slurmdbd\nSchedulerParameters = bf_continue,bf_interval=5\nMinJobAge = 300 sec\n")
+	if err != nil || c.SlurmUID != 64030 || c.Port != 6820 || c.CredentialsExpire != 10*time.Second || !c.Accounting() || c.Scheduler["bf_interval"] != "5" || c.KillWait != 30*time.Second {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if a, b, err := version(c.Version); a != 23 || b != 11 || err != nil {
+		t.Error(a, b, err)
+	}
+}
+
+func TestWhoIsComplainedOf(t *testing.T) {
+	e := &ToolError{Lines: []string{"Invalid job id specified for job 99", "12_1,3-5: Job has already finished", "7_2: Access/permission denied", "slurm_suspend error: Invalid job id specified"}}
+	got := perJob(e, []string{"99", "12", "7_2", "8"})
+	if len(got) != 3 || !errors.Is(got["99"], ErrNoJob) || !errors.Is(got["12"], ErrEnded) || !errors.Is(got["7_2"], ErrDenied) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestLimitedCalls(t *testing.T) {
+	l := &Limited{PerSecond: 10, Burst: 3}
+	now := time.Unix(1000, 0)
+	var waits []time.Duration
+	for range 5 {
+		waits = append(waits, l.turn(now))
+	}
+	if want := []time.Duration{0, 0, 0, 100 * time.Millisecond, 200 * time.Millisecond}; !slices.Equal(waits, want) {
+		t.Error(waits)
+	}
+	if w := l.turn(now.Add(time.Hour)); w != 0 {
+		t.Error(w)
+	}
+	slow := &Limited{Runner: &Tools{}, PerSecond: 0.001, Now: time.Now}
+	slow.turn(time.Now())
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := slow.Run(ctx, "true"); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
