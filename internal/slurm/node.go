@@ -18,10 +18,15 @@ type Node struct {
 	// Reason is what an operator, or Slurm, says about it.
 	Reason     string
 	Partitions []string
-	CPUs       int
+	// Features that it has now.
+	Features []string
+	CPUs     int
 	// Memory in MiB.
 	Memory int64
 	GPUs   trace.GPUs
+	// CPUsUsed and MemoryUsed, in MiB, were given to jobs.
+	CPUsUsed   int
+	MemoryUsed int64
 }
 
 // Down tells whether nothing runs there.
@@ -87,6 +92,9 @@ func parseNode(line string) (n Node, err error) {
 	if p := null(v["Partitions"]); p != "" {
 		n.Partitions = strings.Split(p, ",")
 	}
+	n.Features = some(v["ActiveFeatures"])
+	n.CPUsUsed, _ = strconv.Atoi(v["CPUAlloc"])
+	n.MemoryUsed, _ = strconv.ParseInt(v["AllocMem"], 10, 64)
 	if g := null(v["Gres"]); g != "" {
 		if n.GPUs, err = trace.ParseGPUs(g); err != nil {
 			return n, fmt.Errorf("node %s: Gres=%s: %w", n.Name, g, err)

@@ -51,6 +51,9 @@ type Job struct {
 	Restarts   int
 	Requeue    bool
 	Batch      bool
+
+	// Detail is not told by the queue.
+	Detail
 }
 
 // States of jobs that are in the queue; all others are ends.
@@ -154,18 +157,28 @@ func parseLine(line string) (j Job, err error) {
 	}
 	j.ID = strconv.FormatInt(j.Number, 10)
 	if task != "" && array > 0 {
-		j.Array, j.ID = array, strconv.FormatInt(array, 10)
-		tasks, err := Tasks(task)
-		if err != nil {
-			return j, fmt.Errorf("job %d: %w", j.Number, err)
-		}
-		if len(tasks) == 1 && !strings.ContainsAny(task, "-,%:") {
-			j.ID += "_" + task
-		} else {
-			j.Tasks = tasks
-		}
+		j.Array = array
+		err = j.task(task)
+	}
+	if err != nil {
+		return j, fmt.Errorf("job %d: %w", j.Number, err)
 	}
 	return j, nil
+}
+
+// task reads which task of its array a job is, or which ones wait together.
+func (j *Job) task(spec string) error {
+	j.ID = strconv.FormatInt(j.Array, 10)
+	tasks, err := Tasks(spec)
+	if err != nil {
+		return err
+	}
+	if len(tasks) == 1 && !strings.ContainsAny(spec, "-,%:") {
+		j.ID += "_" + spec
+	} else {
+		j.Tasks = tasks
+	}
+	return nil
 }
 
 // reader takes the fields of a line one by one, and keeps the first error.

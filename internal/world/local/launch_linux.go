@@ -51,7 +51,9 @@ func (s *supervisor) launch() (pid int, err error) {
 	defer unix.Umask(unix.Umask(t.Umask)) // also for files that are opened for the job
 	argv := t.Argv
 	if t.Script != "" {
-		s.give(scriptFile, []byte(t.Script))
+		if err := s.give(scriptFile, []byte(t.Script)); err != nil {
+			return 0, fault{err: err} // a full disk is not the job's fault
+		}
 		argv = interpreter(t.Script, filepath.Join(s.dir, scriptFile))
 	}
 	if s.cgroup, err = openCgroup(t); err != nil {

@@ -190,6 +190,10 @@ func (r *run) look() {
 		if !r.toldUp {
 			r.tellUp() // it may have come up since
 		}
+		if !r.toldUp && e.Kind == fact.JobFinished.String() { // a full disk took its start, and not its end
+			r.toldUp = true
+			r.w.tell(world.Report{Kind: fact.JobStarted, Run: r.Run, Node: -1, When: e.At})
+		}
 		r.over(&e)
 	}
 }

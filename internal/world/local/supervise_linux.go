@@ -202,7 +202,9 @@ func (s *supervisor) ask(r reason, grace time.Duration) {
 	s.deadline = s.now().Add(grace).UTC()
 	s.alarm.Reset(grace)
 	r.Deadline = s.deadline
-	s.give(reasonFile, mustJSON(r))
+	if err := s.give(reasonFile, mustJSON(r)); err != nil {
+		fmt.Fprintf(s.noise(), "%v\n", err)
+	}
 	if grace > 0 {
 		s.kids.signalMain(unix.Signal(s.t.Signal))
 		s.kids.signalMain(unix.SIGCONT) // one that is held by SIGSTOP hears it only then
@@ -293,12 +295,10 @@ func passing(err error) bool {
 }
 
 // give puts a file into the run's directory that the job may read.
-func (s *supervisor) give(name string, data []byte) {
+func (s *supervisor) give(name string, data []byte) error {
 	uid := -1
 	if s.t.Drop {
 		uid = int(s.t.UID)
 	}
-	if err := writeWhole(s.dir, name, data, 0o400, uid, false); err != nil {
-		fmt.Fprintf(s.noise(), "%v\n", err)
-	}
+	return writeWhole(s.dir, name, data, 0o400, uid, false)
 }
