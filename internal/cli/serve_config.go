@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +33,9 @@ func (f *serveFlags) load(cmd *cobra.Command, s *State) (*daemon.File, error) {
 			return nil, badUsage("docs/serve.md has every key", "%s: %s %q: %s", f.config, x.key, x.value, rootCause(err))
 		}
 	}
+	if len(file.Slurm.LeaseArgs) > 0 && !cmd.Flags().Changed("lease-arg") {
+		f.slurm.LeaseArgs = file.Slurm.LeaseArgs
+	}
 	if len(file.Listen) > 0 && !cmd.Flags().Changed("listen") {
 		f.listen = file.Listen
 	}
@@ -46,6 +50,8 @@ func settings(c *daemon.File) []setting {
 		{"state", "state", c.State}, {"journal", "journal", c.Journal}, {"tls.cert", "tls-cert", c.TLS.Cert}, {"tls.key", "tls-key", c.TLS.Key},
 		{"socketGroup", "socket-group", c.SocketGroup}, {"gpus", "gpus", number(c.GPUs)}, {"allowRoot", "allow-root", yes(c.AllowRoot)},
 		{"policy", "policy", c.Policy}, {"budgets", "budgets", c.Budgets}, {"shadow", "shadow", yes(c.Shadow)}, {"enforce", "enforce", yes(c.Enforce)}, {"cluster", "cluster", c.Cluster},
+		{"world", "world", c.World}, {"slurm.partitions", "partition", strings.Join(c.Slurm.Partitions, ",")}, {"slurm.lease", "lease", text(c.Slurm.Lease)},
+		{"slurm.conf", "slurm-conf", c.Slurm.Conf}, {"slurm.callsPerSecond", "slurm-calls", number(c.Slurm.CallsPerSecond)},
 		{"assume.checkpoint", "checkpoint", c.Assume.Checkpoint}, {"assume.restartCost", "restart-cost", text(c.Assume.RestartCost)}, {"assume.grace", "grace", text(c.Assume.Grace)},
 		{"limits.userJobs", "user-jobs", number(c.Limits.UserJobs)}, {"limits.jobs", "jobs", number(c.Limits.Jobs)}, {"limits.userGPUs", "user-gpus", number(c.Limits.UserGPUs)},
 		{"log.format", "log-format", c.Log.Format}, {"log.level", "log-level", c.Log.Level},

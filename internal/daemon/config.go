@@ -26,6 +26,8 @@ type File struct {
 	Shadow      *bool      `yaml:"shadow"`
 	Enforce     *bool      `yaml:"enforce"`
 	Cluster     string     `yaml:"cluster"`
+	World       string     `yaml:"world"`
+	Slurm       fileSlurm  `yaml:"slurm"`
 	Assume      fileAssume `yaml:"assume"`
 	Limits      struct {
 		UserJobs *int `yaml:"userJobs"`
@@ -53,6 +55,14 @@ type File struct {
 		Webhooks      string `yaml:"webhooks"`
 		OTLP          string `yaml:"otlp"`
 	} `yaml:"observe"`
+}
+
+type fileSlurm struct {
+	Partitions     []string        `yaml:"partitions"`
+	Lease          *yamlx.Duration `yaml:"lease"`
+	LeaseArgs      []string        `yaml:"leaseArgs"`
+	Conf           string          `yaml:"conf"`
+	CallsPerSecond *int            `yaml:"callsPerSecond"`
 }
 
 type fileTLS struct {
