@@ -101,8 +101,10 @@ func parseNode(line string) (n Node, err error) {
 		}
 	}
 	if _, reason, ok := strings.Cut(line, " Reason="); ok {
-		n.Reason, _, _ = strings.Cut(reason, " [") // who, and when
-		n.Reason = strings.TrimSpace(n.Reason)
+		if i := strings.LastIndex(reason, " ["); i >= 0 {
+			reason = reason[:i] // who, and when
+		}
+		n.Reason = strings.TrimSpace(reason)
 	}
 	return n, nil
 }
