@@ -407,12 +407,15 @@ func (e *Engine) started(f *fact.Fact) error {
 	switch j.state {
 	case starting:
 		j.state = running
-		j.runs++
 	case stopping: // it was told to stop on its way up; the stop is still to come
+		if j.up {
+			return ErrUnknown
+		}
 	default:
 		return ErrUnknown
 	}
 	j.up = true
+	j.runs++
 	if f.At != j.since && e.predicts {
 		e.untrackEnd(f.Job)
 		j.since = f.At
@@ -431,7 +434,7 @@ func (e *Engine) started(f *fact.Fact) error {
 // on: none if no start before it came true.
 func (e *Engine) restart(j *job) workload.Span {
 	before := j.runs
-	if j.state == running {
+	if j.state == running || j.state == stopping && j.up {
 		before--
 	}
 	if before > 0 {

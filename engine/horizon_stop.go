@@ -40,7 +40,7 @@ func (h *ahead) interruptible(e *Engine, job *horizon.Job, j *job, now workload.
 // twice as long with each start before, so that what is stopped again and again gets done.
 func (e *Engine) protection(j *job) workload.Span {
 	starts := j.runs
-	if j.state == running {
+	if j.state == running || j.state == stopping && j.up {
 		starts--
 	}
 	safe := j.spec.Contract.MinRuntime

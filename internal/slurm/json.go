@@ -195,3 +195,41 @@ func DecodeReservations(data []byte, now time.Time) ([]Reservation, error) {
 	}
 	return out, nil
 }
+
+// DecodePartitions reads the partitions that scontrol show partition --json and slurmrestd write.
+func DecodePartitions(data []byte) ([]Partition, error) {
+	list, err := objects(data, "partitions")
+	if err != nil {
+		return nil, err
+	}
+	var out []Partition
+	for _, o := range list {
+		p, err := o.partition()
+		if err != nil {
+			return nil, fmt.Errorf("partition %s: %w", p.Name, err)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// partition reads one, of which the settings are flat until 22.05 and grouped after that.
+func (o object) partition() (p Partition, err error) {
+	p = Partition{Name: o.text("name"), State: o.text("state"), Default: slices.Contains(o.list("flags"), "default"), QOS: o.text("qos"), MinNodes: o.count("min nodes per job"), Tier: o.count("priority_tier"),
+		DefaultTime: o.minutes("default_time_limit"), MaxTime: o.minutes("max_time_limit"), Grace: time.Duration(o.count("preemption_grace_time", "grace_time")) * time.Second,
+		AllowAccounts: o.list("allowed_accounts"), AllowGroups: o.list("allowed_groups"), AllowQOS: o.list("allowed_qos"), PreemptMode: o.list("preemption_mode")}
+	nodes, most := o.text("nodes"), o.whole("maximum_nodes_per_job")
+	for i, m := range p.PreemptMode {
+		p.PreemptMode[i] = strings.ToUpper(m)
+	}
+	if in := o.in("partition"); in != nil {
+		p.State, p.QOS, nodes, most = strings.Join(in.list("state"), "+"), o.in("qos").text("assigned"), o.in("nodes").text("configured"), o.in("maximums").whole("nodes")
+		p.DefaultTime, p.MaxTime, p.MinNodes, p.Tier = o.in("defaults").minutes("time"), o.in("maximums").minutes("time"), o.in("minimums").count("nodes"), o.in("priority").count("tier")
+		p.AllowAccounts, p.AllowGroups, p.AllowQOS = o.in("accounts").list("allowed"), o.in("groups").list("allowed"), o.in("qos").list("allowed")
+	}
+	if p.MaxNodes = Unlimited; most > 0 && most < Unlimited {
+		p.MaxNodes = int(most)
+	}
+	p.Nodes, err = Hosts(nodes)
+	return p, err
+}
