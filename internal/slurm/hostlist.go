@@ -95,6 +95,63 @@ func expand(s string) ([]string, error) {
 // HostList is a list that [Hosts] and Slurm's tools read.
 func HostList(names []string) string { return strings.Join(names, ",") }
 
+// Compress is [HostList] made short as Slurm does it: n1 n2 n3 n7 gpu01 is "n[1-3,7],gpu01". Names keep their
+// order; [Hosts] gives the same names back.
+func Compress(names []string) string {
+	var out []string
+	for i := 0; i < len(names); {
+		stem, digits := ending(names[i])
+		group := 1
+		for digits != "" && i+group < len(names) && sameKind(names[i+group], stem, digits) {
+			group++
+		}
+		if group == 1 {
+			out = append(out, names[i])
+		} else {
+			out = append(out, stem+"["+ranges(names[i:i+group], len(stem))+"]")
+		}
+		i += group
+	}
+	return strings.Join(out, ",")
+}
+
+// ending cuts the number off the end of a name; none is too long for an int.
+func ending(name string) (stem, digits string) {
+	stem = strings.TrimRight(name, "0123456789")
+	if len(name)-len(stem) > 9 {
+		stem = name[:len(name)-9]
+	}
+	return stem, name[len(stem):]
+}
+
+// sameKind tells whether a name has this stem, and a number that is written as wide. Numbers of other widths fit only if
+// none of the two begins with a zero.
+func sameKind(name, stem, digits string) bool {
+	s, d := ending(name)
+	return s == stem && d != "" && (len(d) == len(digits) || d[0] != '0' && digits[0] != '0')
+}
+
+// ranges writes the numbers at the ends of names, in their order.
+func ranges(names []string, from int) string {
+	var b strings.Builder
+	for i := 0; i < len(names); {
+		first, _ := strconv.Atoi(names[i][from:])
+		n := 1
+		for i+n < len(names) && names[i+n][from:] == fmt.Sprintf("%0*d", len(names[i])-from, first+n) {
+			n++
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(names[i][from:])
+		if n > 1 {
+			b.WriteString("-" + names[i+n-1][from:])
+		}
+		i += n
+	}
+	return b.String()
+}
+
 // Tasks expands the tasks of an array that still wait: "1-3,7%2", "0-8:4". Lists that were cut
 // ("1-3,...") are an error.
 func Tasks(spec string) ([]int32, error) {

@@ -61,9 +61,8 @@ func TestRealTextAndJSON(t *testing.T) {
 	if err != nil || len(odd) > 0 {
 		t.Fatal(err, odd)
 	}
-	order := func(a, b slurm.Job) int { return int(a.Number - b.Number) }
-	slices.SortFunc(jobs, order)
-	slices.SortFunc(decoded, order)
+	slices.SortFunc(jobs, byNumber)
+	slices.SortFunc(decoded, byNumber)
 	if len(jobs) != len(decoded) {
 		t.Fatalf("%d jobs as text, %d as JSON", len(jobs), len(decoded))
 	}
@@ -99,6 +98,8 @@ func TestRealTextAndJSON(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 }
+
+func byNumber(a, b slurm.Job) int { return int(a.Number - b.Number) }
 
 // same compares the fields of two values.
 func same(t *testing.T, what string, a, b any) {

@@ -28,6 +28,8 @@ type Options struct {
 	Partitions []string
 	// Extra lines of slurm.conf.
 	Extra []string
+	// JWT lets slurmctld make tokens, which [Cluster.StartREST] needs.
+	JWT bool
 }
 
 // Cluster is a Slurm that runs.
@@ -94,8 +96,8 @@ func Start(t testing.TB, o Options) *Cluster {
 	c.Client = &slurm.Client{Runner: c.Tools}
 	t.Cleanup(c.stop)
 	c.write(paths)
-	c.spawn("munged", paths["munged"], "--force", "--foreground", "--key-file="+c.path("munge/key"), "--socket="+c.path("munge/sock"),
-		"--pid-file="+c.path("munge/pid"), "--seed-file="+c.path("munge/seed"), "--log-file="+c.path("munge/log"))
+	c.spawn("munged", paths["munged"], []string{"--force", "--foreground", "--key-file=" + c.path("munge/key"), "--socket=" + c.path("munge/sock"),
+		"--pid-file=" + c.path("munge/pid"), "--seed-file=" + c.path("munge/seed"), "--log-file=" + c.path("munge/log")})
 	c.until("munged listens", 10*time.Second, func() bool { _, err := os.Stat(c.path("munge/sock")); return err == nil })
 	c.StartController()
 	for i := range o.Nodes {
@@ -137,6 +139,10 @@ func (c *Cluster) write(paths map[string]string) {
 	key := make([]byte, 128)
 	_, _ = rand.Read(key)
 	must(os.WriteFile(c.path("munge/key"), key, 0o400))
+	if c.opts.JWT {
+		_, _ = rand.Read(key)
+		must(os.WriteFile(c.path("state/jwt.key"), key[:32], 0o600))
+	}
 	for i := range c.opts.GPUs {
 		must(os.WriteFile(c.path(fmt.Sprint("dev/gpu", i)), nil, 0o600))
 	}
@@ -167,6 +173,9 @@ func (c *Cluster) conf() string {
 		"CommunicationParameters=NoInAddrAny", "TreeWidth=65533", "SchedulerType=sched/backfill", "SchedulerParameters=bf_interval=2,sched_interval=2,requeue_delay=1", "PriorityType=priority/basic",
 		"PreemptType=preempt/none", "JobRequeue=1", "SlurmdTimeout=10", "JobCompType=jobcomp/filetxt", "JobCompLoc=" + c.path("log/jobcomp.txt"),
 	}
+	if c.opts.JWT {
+		lines = append(lines, "AuthAltTypes=auth/jwt", "AuthAltParameters=jwt_key="+c.path("state/jwt.key"))
+	}
 	for i := range c.opts.Nodes {
 		lines = append(lines, fmt.Sprintf("NodeName=n%d NodeAddr=127.0.0.1 Port=%d CPUs=64 RealMemory=512000 Gres=gpu:%s:%d State=UNKNOWN", i+1, ports[i+1], c.opts.GPUType, c.opts.GPUs))
 	}
@@ -178,7 +187,7 @@ func (c *Cluster) conf() string {
 }
 
 // spawn starts a daemon in the foreground. The guard ends it if the test cannot.
-func (c *Cluster) spawn(name, path string, args ...string) {
+func (c *Cluster) spawn(name, path string, args []string, with ...func(*exec.Cmd)) {
 	c.t.Helper()
 	log, err := os.OpenFile(c.path("log/"+name+".out"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -188,6 +197,9 @@ func (c *Cluster) spawn(name, path string, args ...string) {
 	cmd := exec.Command(path, args...) //nolint:gosec // a daemon of the test's own
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), "SLURM_CONF="+c.Conf), log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	for _, set := range with {
+		set(cmd)
+	}
 	if err := cmd.Start(); err != nil {
 		c.t.Fatal(err)
 	}
@@ -208,7 +220,7 @@ func (c *Cluster) kill(name string, sig syscall.Signal) {
 // StartController starts slurmctld, StopController ends it: what it knows is on disk.
 func (c *Cluster) StartController() {
 	c.t.Helper()
-	c.spawn("slurmctld", c.path("bin/slurmctld"), "-D")
+	c.spawn("slurmctld", c.path("bin/slurmctld"), []string{"-D"})
 	c.until("slurmctld answers", 30*time.Second, func() bool { _, err := c.Tools.Run(context.Background(), "scontrol", "ping"); return err == nil })
 }
 
@@ -221,7 +233,7 @@ func (c *Cluster) StartNode(name string) {
 	if err := os.MkdirAll(c.path("spool/"+name), 0o755); err != nil {
 		c.t.Fatal(err)
 	}
-	c.spawn(name, c.path("bin/slurmd"), "-D", "-N", name, "-d", c.path("bin/slurmstepd"))
+	c.spawn(name, c.path("bin/slurmd"), []string{"-D", "-N", name, "-d", c.path("bin/slurmstepd")})
 }
 
 // KillNode ends the slurmd of a node and all that runs there, as when its power fails. Slurm notices after
