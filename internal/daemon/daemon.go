@@ -2,6 +2,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -69,6 +70,8 @@ type Options struct {
 	Keep live.Retention
 	// KeepRuns says how long logs and checkpoints of ended jobs are; nil = [DefaultRuns].
 	KeepRuns *local.Retention
+	// pruneAfter is for tests: when that is looked after first.
+	pruneAfter time.Duration
 	// Cgroups says whether runs get a cgroup each.
 	Cgroups local.Cgroups
 	// Observe says how the daemon is watched.
@@ -165,7 +168,8 @@ func Run(ctx context.Context, o Options) error {
 	seen.begin(d)
 	served := server.Config{Daemon: d, World: w.world, WorldText: w.text, Auth: a, Activity: meter.last,
 		Metrics: seen.metrics.Handler(), Settings: settings(&o), Rates: *o.Rates, Version: o.Version, Revision: o.Observe.Revision, Log: o.Log}
-	if !o.Shadow { // which keeps nothing of what it will not run
+	runs := !o.Shadow && w.here != nil
+	if runs { // else nothing is kept of what somebody else will run
 		served.Payload, served.Command = payload, command(sp)
 	}
 	srv := server.New(served)
@@ -177,8 +181,8 @@ func Run(ctx context.Context, o Options) error {
 	g.Go(func() error { return d.Run(ctx) })
 	g.Go(func() error { d.Foresee(ctx); return nil })
 	g.Go(func() error { d.Retain(ctx, o.Keep); return nil })
-	if !o.Shadow {
-		g.Go(func() error { prune(ctx, w.here, d, *o.KeepRuns, o.Log); return nil })
+	if runs {
+		g.Go(func() error { prune(ctx, w.here, d, cmp.Or(o.pruneAfter, pruneAfter), *o.KeepRuns, o.Log); return nil })
 	}
 	g.Go(func() error { meter.run(ctx); return nil })
 	g.Go(func() error { return a.Run(ctx) })

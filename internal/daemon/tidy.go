@@ -24,18 +24,21 @@ func DefaultRuns() local.Retention {
 // pruneEvery is how often it is looked for logs and checkpoints that are too old.
 const pruneEvery = time.Hour
 
+// pruneAfter is when it is looked first: not while everything starts.
+const pruneAfter = time.Minute
+
 // pruner is a world that keeps something of ended jobs.
 type pruner interface {
 	Prune(keep local.Retention, alive func(job int32) bool) (logs, checkpoints int, err error)
 }
 
 // prune removes what is left of jobs that ended long ago, until the context ends.
-func prune(ctx context.Context, w pruner, d *live.Daemon, keep local.Retention, log *slog.Logger) {
+func prune(ctx context.Context, w pruner, d *live.Daemon, first time.Duration, keep local.Retention, log *slog.Logger) {
 	alive := func(job int32) bool {
 		j := d.Some([]int32{job})
 		return len(j) == 1 && j[0].Phase.Alive()
 	}
-	for wait := time.Minute; ; wait = pruneEvery { // not while everything starts
+	for wait := first; ; wait = pruneEvery {
 		select {
 		case <-ctx.Done():
 			return

@@ -22,7 +22,7 @@ func TestPruning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		f := &fakePruner{}
-		go prune(ctx, f, nil, DefaultRuns(), slog.New(slog.DiscardHandler))
+		go prune(ctx, f, nil, pruneAfter, DefaultRuns(), slog.New(slog.DiscardHandler))
 		time.Sleep(3*time.Hour + 2*time.Minute)
 		synctest.Wait()
 		cancel()

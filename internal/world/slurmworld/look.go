@@ -44,6 +44,7 @@ func (w *World) look(ctx context.Context) error {
 			w.follow(e)
 		}
 	}
+	w.asked = 0
 	for _, e := range list {
 		if e.present && e.run == nil {
 			w.fresh(ctx, e)
@@ -363,7 +364,9 @@ func (w *World) keptBack(j *slurm.Job) string {
 func (w *World) fresh(ctx context.Context, e *entry) {
 	j := &e.seen
 	if !e.looked {
-		w.classify(ctx, e)
+		if w.classify(ctx, e); !e.looked {
+			return
+		}
 	}
 	if w.watch {
 		w.see(e)
@@ -378,6 +381,9 @@ func (w *World) fresh(ctx context.Context, e *entry) {
 		w.adopt(ctx, e)
 	}
 }
+
+// mostAsked is how many comments are read in one look: a long queue is taken in bit by bit.
+const mostAsked = 200
 
 // classify finds out whether a job is escala's, and what it needs.
 func (w *World) classify(ctx context.Context, e *entry) {
@@ -396,6 +402,10 @@ func (w *World) classify(ctx context.Context, e *entry) {
 	}
 	if _, _, ok := gpusOf(j); !ok {
 		e.looked, e.why = true, "asks for no GPUs"
+		return
+	}
+	if w.asked++; w.asked > mostAsked {
+		w.soon = true // at the next look; what is known by then is kept back first
 		return
 	}
 	comment, excluded, err := w.opts.Slurm.Comment(ctx, j.ID)

@@ -77,6 +77,8 @@ type World struct {
 	away  time.Time
 	blind bool
 	soon  bool
+	// asked counts the comments that were read in this look.
+	asked int
 	// watch: nothing is changed, see [Shadow].
 	watch bool
 }
