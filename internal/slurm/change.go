@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -15,10 +17,85 @@ const mostAtOnce = 500
 // UpdateEach changes jobs, many in one process, and tells for each that could not be changed why; the others
 // were. err is for what concerns all: slurmctld does not answer, a change that Slurm does not know. Then
 // it is not known which were changed.
+//
+// The ID of an array stands for all of its tasks that have not ended, those too that were set apart from the
+// others. To change only some, name each: "12_1", "12_3". The nodes of an array with tasks of their own cannot be
+// changed by its ID at all.
 func (c *Client) UpdateEach(ctx context.Context, ids []string, changes ...string) (failed map[string]error, err error) {
+	if single(changes) {
+		return c.singly(ctx, ids, changes)
+	}
 	return c.each(ctx, ids, func(some []string) []string {
 		return append([]string{"update", "jobid=" + strings.Join(some, ",")}, changes...)
 	})
+}
+
+// single tells whether scontrol takes these changes for one job only.
+func single(changes []string) bool {
+	for _, kv := range changes {
+		k, v, _ := strings.Cut(kv, "=")
+		switch strings.ToLower(k) {
+		case "reqnodelist", "reqnodes", "nodelist", "numnodes":
+			return true
+		case "timelimit":
+			if strings.HasPrefix(v, "+") || strings.HasPrefix(v, "-") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// singly changes one job after the other, if it can be by one process that reads commands.
+func (c *Client) singly(ctx context.Context, ids, changes []string) (map[string]error, error) {
+	failed := map[string]error{}
+	feeder, ok := c.Runner.(Feeder)
+	for _, kv := range slices.Concat(changes, ids) {
+		ok = ok && plain(kv)
+	}
+	for len(ids) > 0 {
+		some := ids[:min(len(ids), mostAtOnce)]
+		ids = ids[len(some):]
+		if ok {
+			commands := make([]string, len(some))
+			for i, id := range some {
+				commands[i] = "update jobid=" + id + " " + strings.Join(changes, " ")
+			}
+			err := feeder.Feed(ctx, "scontrol", commands)
+			if err == nil {
+				continue
+			}
+			var e *ToolError
+			tool := errors.As(err, &e)
+			if !tool && !errors.Is(err, errors.ErrUnsupported) || errors.Is(err, ErrAway) {
+				return failed, err
+			}
+			if tool {
+				if found := perJob(e, some); len(found) == len(e.Lines) {
+					maps.Copy(failed, found)
+					continue
+				}
+			}
+			// Some complaint names no job: whose it is can be told only by asking again, which changes nothing more.
+		}
+		for _, id := range some {
+			err := c.Update(ctx, id, changes...)
+			if errors.Is(err, ErrAway) || ctx.Err() != nil {
+				return failed, err
+			}
+			if err != nil {
+				failed[id] = err
+			}
+		}
+	}
+	return failed, nil
+}
+
+// plain tells whether a word is one, and nothing more, to a tool that reads commands.
+func plain(word string) bool {
+	return word != "" && strings.IndexFunc(word, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_=,.:+-?*()[]/@%", r)
+	}) < 0
 }
 
 // Hold keeps waiting jobs from starting, as their owner would; Release takes that back, and the priority that an
@@ -49,9 +126,7 @@ func (c *Client) each(ctx context.Context, ids []string, args func([]string) []s
 		if len(found) == 0 {
 			return failed, err
 		}
-		for id, err := range found {
-			failed[id] = err
-		}
+		maps.Copy(failed, found)
 	}
 	return failed, nil
 }

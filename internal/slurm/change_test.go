@@ -51,6 +51,30 @@ func TestRealChanges(t *testing.T) {
 			t.Errorf("%v, %v", failed, err)
 		}
 	})
+	t.Run("nodes of many jobs", func(t *testing.T) {
+		failed, err := c.UpdateEach(ctx, []string{array + "_3", b, "99999", array + "_9"}, "reqnodelist=n2", "timelimit=8")
+		if err != nil || len(failed) != 2 || !errors.Is(failed["99999"], slurm.ErrNoJob) || !errors.Is(failed[array+"_9"], slurm.ErrNoJob) {
+			t.Errorf("%v, %v", failed, err)
+		}
+		// The array has tasks that were set apart.
+		if failed, err = c.UpdateEach(ctx, []string{array, b}, "reqnodelist=n1"); err != nil || len(failed) != 1 || !errors.Is(failed[array], slurm.ErrInvalid) {
+			t.Errorf("%v, %v", failed, err)
+		}
+		jobs := queue(t, c)
+		if j := jobs[array+"_3"]; j.Where != "n2" || j.Limit.Minutes() != 8 || jobs[b].Where != "n1" || jobs[array].Where != "" {
+			t.Errorf("%+v", jobs)
+		}
+		// No word of it becomes a command.
+		if failed, err := c.UpdateEach(ctx, []string{b}, "reqnodelist=n2", "comment=x\nshutdown"); err != nil || len(failed) > 0 {
+			t.Errorf("%v, %v", failed, err)
+		}
+		if j := queue(t, c)[b]; j.Where != "n2" {
+			t.Errorf("%+v", j)
+		}
+		if failed, err := c.UpdateEach(ctx, []string{b}, "reqnodelist="); err != nil || len(failed) > 0 || queue(t, c)[b].Where != "" {
+			t.Errorf("%v, %v", failed, err)
+		}
+	})
 	t.Run("hold and release", func(t *testing.T) {
 		if failed, err := c.Hold(ctx, b, "99999"); err != nil || len(failed) != 1 || !errors.Is(failed["99999"], slurm.ErrNoJob) {
 			t.Errorf("%v, %v", failed, err)

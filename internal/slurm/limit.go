@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -21,20 +22,44 @@ type Limited struct {
 
 // Run implements [Runner]. It waits for its turn, or until ctx is done.
 func (l *Limited) Run(ctx context.Context, tool string, args ...string) ([]byte, error) {
-	var wait time.Duration
-	if l.PerSecond > 0 {
-		wait = l.turn(l.Now())
-	}
-	if wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-timer.C:
-		}
+	if err := l.wait(ctx, 1); err != nil {
+		return nil, err
 	}
 	return l.Runner.Run(ctx, tool, args...)
+}
+
+// Feed implements [Feeder] where what it limits does: each line is a call.
+func (l *Limited) Feed(ctx context.Context, tool string, lines []string) error {
+	feeder, ok := l.Runner.(Feeder)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	if err := l.wait(ctx, len(lines)); err != nil {
+		return err
+	}
+	return feeder.Feed(ctx, tool, lines)
+}
+
+// wait waits for the last of so many turns.
+func (l *Limited) wait(ctx context.Context, turns int) error {
+	if l.PerSecond <= 0 {
+		return nil
+	}
+	var most time.Duration
+	for range turns {
+		most = l.turn(l.Now())
+	}
+	if most <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
 }
 
 // turn books the next call and returns how long to wait for it. Turns that were not used are kept up to the burst.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,8 +33,23 @@ type Tools struct {
 // mostOutput is how much a tool may write: 100,000 jobs are some 30 MiB.
 const mostOutput = 256 << 20
 
+// Feeder is a [Runner] that can also give a tool lines to read, each of them a command.
+type Feeder interface {
+	Feed(ctx context.Context, tool string, lines []string) error
+}
+
 // Run implements [Runner].
 func (t *Tools) Run(ctx context.Context, tool string, args ...string) ([]byte, error) {
+	return t.run(ctx, nil, tool, args)
+}
+
+// Feed implements [Feeder].
+func (t *Tools) Feed(ctx context.Context, tool string, lines []string) error {
+	_, err := t.run(ctx, strings.NewReader(strings.Join(lines, "\n")+"\n"), tool, nil)
+	return err
+}
+
+func (t *Tools) run(ctx context.Context, in io.Reader, tool string, args []string) ([]byte, error) {
 	timeout := t.Timeout
 	if timeout == 0 {
 		timeout = 30 * time.Second
@@ -52,7 +68,7 @@ func (t *Tools) Run(ctx context.Context, tool string, args ...string) ([]byte, e
 		cmd.Env = append(cmd.Env, "SLURM_CONF="+t.Conf)
 	}
 	out, errs := &bounded{most: mostOutput}, &bounded{most: 64 << 10}
-	cmd.Stdout, cmd.Stderr = out, errs
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errs
 	cmd.WaitDelay = time.Second // what the tool started may keep its output open
 	err := cmd.Run()
 	var exit *exec.ExitError
