@@ -44,6 +44,9 @@ func TestRealChanges(t *testing.T) {
 		if rest := jobs[array]; !slices.Equal(rest.Tasks, []int32{1, 3, 4, 5}) || jobs[array+"_2"].Limit.Minutes() != 7 || jobs[b].Limit.Minutes() != 7 || rest.Limit.Minutes() != 60 {
 			t.Errorf("%+v", jobs)
 		}
+		if texts, err := c.Texts(ctx); err != nil || texts[jobs[array+"_2"].Number].Name != "wrap" || len(texts) != len(jobs) {
+			t.Errorf("%v, %v", texts, err)
+		}
 		if _, err := c.UpdateEach(ctx, []string{b}, "colour=red"); !errors.Is(err, slurm.ErrInvalid) {
 			t.Errorf("%v", err)
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // DecodeJobs reads the jobs that squeue --json, scontrol show job --json and slurmrestd write, of Slurm 21.08 and later.
-// Jobs that cannot be read are left out and told.
+// Jobs that cannot be read are left out and told. Slurm tells those too that ended of late.
 func DecodeJobs(data []byte) (jobs []Job, odd []error, err error) {
 	list, err := objects(data, "jobs")
 	if err != nil {

@@ -21,7 +21,7 @@ type Texts struct {
 // What separates the texts is drawn anew for each call: nobody can have written it into a job.
 func (c *Client) Texts(ctx context.Context, numbers ...int64) (map[int64]Texts, error) {
 	sep := separator()
-	args := []string{"-h", "-a", "-o", strings.Join([]string{"%A", "%j", "%k", "%o", "%Z", "%x"}, sep) + sep}
+	args := []string{"-h", "-a", "--array-unique", "-o", strings.Join([]string{"%A", "%j", "%k", "%o", "%Z", "%x"}, sep) + sep}
 	out, err := c.about(ctx, numbers, args)
 	if err != nil {
 		return nil, err
