@@ -63,7 +63,7 @@ func (t *Tools) run(ctx context.Context, in io.Reader, tool string, args []strin
 	}
 	cmd := exec.CommandContext(ctx, path, args...) //nolint:gosec // the tools and their arguments are ours
 	// Times as seconds, lists in full, messages in English.
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "SLURM_TIME_FORMAT=%s", "SLURM_BITSTR_LEN=0")
+	cmd.Env = append(environment(os.Environ()), "LC_ALL=C", "SLURM_TIME_FORMAT=%s", "SLURM_BITSTR_LEN=0")
 	if t.Conf != "" {
 		cmd.Env = append(cmd.Env, "SLURM_CONF="+t.Conf)
 	}
