@@ -13,6 +13,7 @@ import (
 
 // TestRealChanges changes jobs, many at once, and reads the rest of a real cluster.
 func TestRealChanges(t *testing.T) {
+	t.Parallel()
 	c := slurmtest.Start(t, slurmtest.Options{Nodes: 2})
 	ctx := context.Background()
 	evil := "x Partition=evil JobState=RUNNING\nJobId=77 JobName=y"

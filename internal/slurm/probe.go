@@ -85,9 +85,14 @@ func (c *Client) right(ctx context.Context, p *Probe) (Right, error) {
 	if !p.Config.Accounting() {
 		return Owner, nil
 	}
-	out, err := c.Run(ctx, "sacctmgr", "-n", "-P", "show", "user", p.User, "format=AdminLevel")
+	return c.RightOf(ctx, p.User)
+}
+
+// RightOf asks the database for what a user may do. One whom it does not know is an [Owner].
+func (c *Client) RightOf(ctx context.Context, name string) (Right, error) {
+	out, err := c.Run(ctx, "sacctmgr", "-n", "-P", "show", "user", name, "format=AdminLevel")
 	if err != nil {
-		return Owner, fmt.Errorf("asking for the rights of %s: %w", p.User, err)
+		return Owner, fmt.Errorf("asking for the rights of %s: %w", name, err)
 	}
 	level, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	switch strings.ToLower(level) {

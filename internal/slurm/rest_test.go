@@ -12,6 +12,7 @@ import (
 
 // TestRealREST reads the same by slurmrestd and by the tools.
 func TestRealREST(t *testing.T) {
+	t.Parallel()
 	c := slurmtest.Start(t, slurmtest.Options{Nodes: 2, JWT: true})
 	r := c.StartREST()
 	ctx := context.Background()

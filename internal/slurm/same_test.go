@@ -15,6 +15,7 @@ import (
 // TestRealTextAndJSON reads jobs and nodes of a real cluster both ways. Among the jobs are some whose owners try to make
 // them look like others.
 func TestRealTextAndJSON(t *testing.T) {
+	t.Parallel()
 	c := slurmtest.Start(t, slurmtest.Options{Nodes: 4})
 	ctx := context.Background()
 	c.Run("scontrol", "update", "nodename=n1,n2", "availablefeatures=ib,a")

@@ -13,6 +13,7 @@ import (
 
 // TestNothingOutlivesAKilledTest runs this test again in a process that is killed while a job runs.
 func TestNothingOutlivesAKilledTest(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("SLURMTEST_VICTIM") != "" {
 		c := Start(t, Options{Nodes: 1})
 		id := c.Sbatch("sleep 1000")

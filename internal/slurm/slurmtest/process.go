@@ -3,6 +3,7 @@ package slurmtest
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -41,7 +42,11 @@ func (c *Cluster) stepsOf(node string) (out []int) {
 		}
 	}
 	for i := 0; i < len(out); i++ {
-		out = append(out, children[out[i]]...)
+		for _, pid := range children[out[i]] {
+			if !slices.Contains(out, pid) {
+				out = append(out, pid)
+			}
+		}
 	}
 	return out
 }

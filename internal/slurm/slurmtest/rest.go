@@ -32,11 +32,7 @@ func (c *Cluster) StartREST() *slurm.REST {
 	if err1 != nil || err2 != nil || !c.opts.JWT {
 		c.t.Fatalf("slurmrestd: %v, %v; is JWT on? %v", err1, err2, c.opts.JWT)
 	}
-	for _, p := range []string{"", "etc", "etc/slurm.conf"} { // for the other user
-		if err := os.Chmod(c.path(p), 0o755); err != nil { //nolint:gosec // nothing of it is secret
-			c.t.Fatal(err)
-		}
-	}
+	c.open()
 	if err := os.Mkdir(c.path("rest"), 0o700); err != nil {
 		c.t.Fatal(err)
 	}

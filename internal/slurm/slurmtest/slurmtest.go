@@ -28,6 +28,9 @@ type Options struct {
 	Partitions []string
 	// Extra lines of slurm.conf.
 	Extra []string
+	// Accounting has a database and slurmdbd, and with them accounts, rights and GPUs as TRES. It takes root (else the
+	// test is skipped) and some seconds more.
+	Accounting bool
 	// JWT lets slurmctld make tokens, which [Cluster.StartREST] needs.
 	JWT bool
 }
@@ -95,10 +98,17 @@ func Start(t testing.TB, o Options) *Cluster {
 	c.Tools = &slurm.Tools{Conf: c.Conf}
 	c.Client = &slurm.Client{Runner: c.Tools}
 	t.Cleanup(c.stop)
-	c.write(paths)
+	if o.Accounting {
+		c.needAccounting()
+	}
+	ports := freePorts(t, o.Nodes+2)
+	c.write(paths, ports)
 	c.spawn("munged", paths["munged"], []string{"--force", "--foreground", "--key-file=" + c.path("munge/key"), "--socket=" + c.path("munge/sock"),
 		"--pid-file=" + c.path("munge/pid"), "--seed-file=" + c.path("munge/seed"), "--log-file=" + c.path("munge/log")})
 	c.until("munged listens", 10*time.Second, func() bool { _, err := os.Stat(c.path("munge/sock")); return err == nil })
+	if o.Accounting {
+		c.startAccounting(ports[0])
+	}
 	c.StartController()
 	for i := range o.Nodes {
 		c.StartNode(fmt.Sprint("n", i+1))
@@ -119,7 +129,7 @@ func Start(t testing.TB, o Options) *Cluster {
 func (c *Cluster) path(p string) string { return filepath.Join(c.Dir, p) }
 
 // write makes all files. Slurm's daemons know what they are by the name they are called by.
-func (c *Cluster) write(paths map[string]string) {
+func (c *Cluster) write(paths map[string]string, ports []int) {
 	c.t.Helper()
 	must := func(err error) {
 		if err != nil {
@@ -149,10 +159,10 @@ func (c *Cluster) write(paths map[string]string) {
 	must(os.WriteFile(c.path("etc/gres.conf"), []byte(fmt.Sprintf("NodeName=n[1-%d] Name=gpu Type=%s File=%s/dev/gpu[0-%d]\n", c.opts.Nodes, c.opts.GPUType, c.Dir, c.opts.GPUs-1)), 0o600))
 	must(os.WriteFile(c.path("etc/cgroup.conf"), nil, 0o600))
 	must(os.WriteFile(c.path("log/jobcomp.txt"), nil, 0o600))
-	must(os.WriteFile(c.Conf, []byte(c.conf()), 0o600))
+	must(os.WriteFile(c.Conf, []byte(c.conf(ports)), 0o600))
 }
 
-func (c *Cluster) conf() string {
+func (c *Cluster) conf(ports []int) string {
 	c.t.Helper()
 	me, err := user.Current()
 	if err != nil {
@@ -162,9 +172,8 @@ func (c *Cluster) conf() string {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	ports := freePorts(c.t, c.opts.Nodes+1)
 	lines := []string{
-		"ClusterName=test", fmt.Sprintf("SlurmctldHost=%s(127.0.0.1)", host), fmt.Sprint("SlurmctldPort=", ports[0]), "SlurmUser=" + me.Username, "SlurmdUser=" + me.Username,
+		"ClusterName=test", fmt.Sprintf("SlurmctldHost=%s(127.0.0.1)", host), fmt.Sprint("SlurmctldPort=", ports[1]), "SlurmUser=" + me.Username, "SlurmdUser=" + me.Username,
 		"AuthType=auth/munge", "AuthInfo=socket=" + c.path("munge/sock") + ",cred_expire=5", "CredType=cred/munge",
 		"StateSaveLocation=" + c.path("state"), "SlurmdSpoolDir=" + c.path("spool/%n"), "SlurmctldPidFile=" + c.path("state/slurmctld.pid"), "SlurmdPidFile=" + c.path("state/slurmd.%n.pid"),
 		"SlurmctldLogFile=" + c.path("log/slurmctld.log"), "SlurmdLogFile=" + c.path("log/slurmd.%n.log"),
@@ -173,11 +182,14 @@ func (c *Cluster) conf() string {
 		"CommunicationParameters=NoInAddrAny", "TreeWidth=65533", "SchedulerType=sched/backfill", "SchedulerParameters=bf_interval=2,sched_interval=2,requeue_delay=1", "PriorityType=priority/basic",
 		"PreemptType=preempt/none", "JobRequeue=1", "SlurmdTimeout=10", "JobCompType=jobcomp/filetxt", "JobCompLoc=" + c.path("log/jobcomp.txt"),
 	}
+	if c.opts.Accounting {
+		lines = append(lines, c.accountingConf(ports[0])...)
+	}
 	if c.opts.JWT {
 		lines = append(lines, "AuthAltTypes=auth/jwt", "AuthAltParameters=jwt_key="+c.path("state/jwt.key"))
 	}
 	for i := range c.opts.Nodes {
-		lines = append(lines, fmt.Sprintf("NodeName=n%d NodeAddr=127.0.0.1 Port=%d CPUs=64 RealMemory=512000 Gres=gpu:%s:%d State=UNKNOWN", i+1, ports[i+1], c.opts.GPUType, c.opts.GPUs))
+		lines = append(lines, fmt.Sprintf("NodeName=n%d NodeAddr=127.0.0.1 Port=%d CPUs=64 RealMemory=512000 Gres=gpu:%s:%d State=UNKNOWN", i+1, ports[i+2], c.opts.GPUType, c.opts.GPUs))
 	}
 	if len(c.opts.Partitions) == 0 {
 		lines = append(lines, "PartitionName=train Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=60 State=UP", "PartitionName=scav Nodes=ALL MaxTime=INFINITE DefaultTime=60 State=UP")
