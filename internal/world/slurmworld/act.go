@@ -11,12 +11,18 @@ import (
 	"github.com/escala-sched/escala/internal/world"
 )
 
-// obey takes in what was ordered since the last look.
-func (w *World) obey(ctx context.Context) {
+// take takes the orders that have come.
+func (w *World) take() {
 	w.mu.Lock()
-	orders := w.orders
+	defer w.mu.Unlock()
+	w.taken = append(w.taken, w.orders...)
 	w.orders = nil
-	w.mu.Unlock()
+}
+
+// obey takes in what was ordered before the last look.
+func (w *World) obey(ctx context.Context) {
+	orders := w.taken
+	w.taken = nil
 	for i := range orders {
 		switch o := &orders[i]; o.Do {
 		case fact.Start:

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/internal/live"
 	"github.com/escala-sched/escala/internal/slurm"
 	"github.com/escala-sched/escala/internal/slurm/slurmtest"
@@ -25,6 +26,8 @@ type site struct {
 	lease time.Duration
 	d     *live.Daemon
 	stop  func()
+	// budgets of a new journal; nil = equal shares.
+	budgets *budget.Tree
 }
 
 // open begins a scheduler that goes on with the site's journal.
@@ -47,7 +50,7 @@ func (s *site) open(pol string, shadowed bool) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	if s.d, err = live.Open(s.Context(), live.Config{Store: st, World: over, Policy: p, Version: "test", Holder: "test", Now: time.Now, Log: log, Shadow: shadowed}); err != nil {
+	if s.d, err = live.Open(s.Context(), live.Config{Store: st, World: over, Policy: p, Budgets: s.budgets, Version: "test", Holder: "test", Now: time.Now, Log: log, Shadow: shadowed}); err != nil {
 		s.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -89,10 +92,21 @@ func (s *site) line(id string) slurm.Job {
 
 func (s *site) await(what string, is func() bool) {
 	s.Helper()
-	for end := time.Now().Add(60 * time.Second); !is(); time.Sleep(100 * time.Millisecond) {
+	s.awaitFor(time.Minute, what, is)
+}
+
+func (s *site) stopIfOpen() {
+	if s.stop != nil {
+		s.stop()
+	}
+}
+
+func (s *site) awaitFor(most time.Duration, what string, is func() bool) {
+	s.Helper()
+	for end := time.Now().Add(most); !is(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			out, _ := s.Tools.Run(context.Background(), "squeue", "-o", "%i %P %T %r %E %N %n")
-			s.Fatalf("after a minute it is not so that %s; the queue:\n%s", what, out)
+			s.Fatalf("after %s it is not so that %s; the queue:\n%s", most, what, out)
 		}
 	}
 }

@@ -62,6 +62,9 @@ type World struct {
 	quit    context.CancelFunc
 	done    sync.WaitGroup
 
+	// taken are orders that are not obeyed yet.
+	taken []world.Order
+
 	// All that follows is of the one goroutine that looks and acts, or of Begin before it starts.
 	report  func(...world.Report)
 	out     []world.Report
@@ -228,6 +231,7 @@ func (w *World) loop(ctx context.Context) {
 // step is one look with all that follows.
 func (w *World) step(ctx context.Context) {
 	w.soon = false
+	w.take() // before the look: what an order is about was there when it was given
 	err := w.look(ctx)
 	if ctx.Err() != nil {
 		w.out = nil
