@@ -31,8 +31,29 @@ func (o *SlurmOptions) Client() *slurm.Client {
 	return &slurm.Client{Runner: &slurm.Tools{Dir: o.Bin, Conf: o.Conf}}
 }
 
+// mayEnforce says what is missing to change other people's jobs.
+func mayEnforce(p *slurm.Probe) error {
+	switch {
+	case p.Right >= slurm.Operator:
+		return nil
+	case p.RightUnknown != nil:
+		return fmt.Errorf("--enforce changes other people's jobs, and what %s may do could not be found out: %w", p.User, p.RightUnknown)
+	case !p.Config.Accounting():
+		return fmt.Errorf("--enforce changes other people's jobs: without accounting only SlurmUser (%s) may, and this is %s", p.Config.SlurmUser, p.User)
+	}
+	return fmt.Errorf("--enforce changes other people's jobs, and %s may not: sacctmgr modify user %s set adminlevel=Operator", p.User, p.User)
+}
+
 // openSlurm opens a Slurm cluster.
 func openSlurm(ctx context.Context, o *Options) (*place, error) {
+	probe, err := o.Slurm.Client().Probe(ctx)
+	if err != nil {
+		return nil, &Misconfigured{fmt.Errorf("asking Slurm what it is: %w", err)}
+	}
+	o.Log.Info("Slurm answers", "version", probe.Config.Version, "user", probe.User, "right", probe.Right.String())
+	if err := mayEnforce(probe); err != nil && !o.Shadow {
+		return nil, &Misconfigured{err}
+	}
 	w, err := slurmworld.New(ctx, slurmworld.Options{Slurm: o.Slurm.Client(), Now: o.Now, Log: o.Log, Partitions: o.Slurm.Partitions, Lease: o.Slurm.Lease, LeaseArgs: o.Slurm.LeaseArgs, Calls: o.Slurm.Calls})
 	if err != nil {
 		return nil, &Misconfigured{err}

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/escala-sched/escala/internal/api"
 	"github.com/escala-sched/escala/internal/client"
 	"github.com/escala-sched/escala/internal/journal"
+	"github.com/escala-sched/escala/internal/slurm"
 	"github.com/escala-sched/escala/internal/slurm/slurmtest"
 )
 
@@ -55,5 +57,24 @@ func TestOverSlurm(t *testing.T) {
 	}
 	if got, err := journal.Replay(r, true); err != nil || got.Decisions == 0 {
 		t.Errorf("deciding again: %+v, %v", got, err)
+	}
+}
+
+func TestWhoMayEnforce(t *testing.T) {
+	accounting, bare := &slurm.Config{SlurmUser: "slurm", AccountingStorageType: "accounting_storage/slurmdbd"}, &slurm.Config{SlurmUser: "slurm", AccountingStorageType: "accounting_storage/none"}
+	for _, c := range []struct {
+		p    slurm.Probe
+		says string
+	}{
+		{slurm.Probe{Config: accounting, User: "ops", Right: slurm.Operator}, ""},
+		{slurm.Probe{Config: bare, User: "slurm", Right: slurm.SlurmUser}, ""},
+		{slurm.Probe{Config: accounting, User: "ana", Right: slurm.Owner}, "adminlevel=Operator"},
+		{slurm.Probe{Config: bare, User: "ana", Right: slurm.Owner}, "only SlurmUser (slurm)"},
+		{slurm.Probe{Config: accounting, User: "ana", RightUnknown: errors.New("slurmdbd is away")}, "slurmdbd is away"},
+	} {
+		err := mayEnforce(&c.p)
+		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%+v: %v", c.p, err)
+		}
 	}
 }
