@@ -59,12 +59,13 @@ func (c *Client) Probe(ctx context.Context) (*Probe, error) {
 	if p.Major, p.Minor, err = version(config.Version); err != nil {
 		return nil, err
 	}
-	for tool, args := range map[string][]string{"squeue": {"--me", "--json"}, "sinfo": {"--json"}, "scontrol": {"show", "partition", "--json"}, "sdiag": {"--json"}} {
+	// squeue is not tried: in 22.05 it tells of all jobs, whatever is asked for.
+	for tool, args := range map[string][]string{"squeue": {"--help"}, "sinfo": {"--json"}, "scontrol": {"show", "partition", "--json"}, "sdiag": {"--json"}} {
 		out, err := c.Run(ctx, tool, args...)
 		if errors.Is(err, ErrAway) || ctx.Err() != nil {
 			return nil, err
 		}
-		p.JSON[tool] = err == nil && bytes.HasPrefix(bytes.TrimSpace(out), []byte("{"))
+		p.JSON[tool] = err == nil && (bytes.HasPrefix(bytes.TrimSpace(out), []byte("{")) || tool == "squeue" && bytes.Contains(out, []byte("--json")))
 	}
 	me, err := user.Current()
 	if err != nil {
