@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/escala-sched/escala/trace"
 )
@@ -14,6 +15,10 @@ import (
 type Detail struct {
 	Texts
 	AdminComment string
+	// Deadline by which it has to have ended, zero = none; MinLimit is what its time limit may be cut to in order to
+	// start it earlier, 0 = it may not.
+	Deadline time.Time
+	MinLimit time.Duration
 	// HetOffset is which part of a heterogeneous job it is.
 	HetOffset int
 	// MaxNodes that it can use, NumNodes where that is not told. Of a job that waits, NumNodes is the least that it
@@ -40,7 +45,7 @@ func (c *Client) Jobs(ctx context.Context) (jobs []Job, odd []error, err error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	admin, err := c.adminComments(ctx)
+	claims, err := c.claims(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,16 +53,16 @@ func (c *Client) Jobs(ctx context.Context) (jobs []Job, odd []error, err error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	records := cutRecords(string(out), texts)
+	records := cutRecords(string(out), claims)
 	for i := range jobs {
 		j := &jobs[i]
-		j.Texts, j.AdminComment, j.MaxNodes = texts[j.Number], admin[j.Number], j.NumNodes
+		j.Texts, j.AdminComment, j.MaxNodes = texts[j.Number], null(claims[j.Number].admin), j.NumNodes
 		body, ok := records[j.Number]
 		if !ok {
 			continue
 		}
 		if body == "" { // two claim to be it
-			if body, err = c.record(ctx, j.Number, texts[j.Number].Name); err != nil {
+			if body, err = c.record(ctx, j.Number, claims[j.Number]); err != nil {
 				if !errors.Is(err, ErrNoJob) {
 					odd = append(odd, err)
 				}
@@ -72,39 +77,44 @@ func (c *Client) Jobs(ctx context.Context) (jobs []Job, odd []error, err error) 
 }
 
 // record reads one job: what comes first is the true one.
-func (c *Client) record(ctx context.Context, number int64, name string) (string, error) {
+func (c *Client) record(ctx context.Context, number int64, by claims) (string, error) {
 	out, err := c.Run(ctx, "scontrol", "-o", "-d", "show", "job", strconv.FormatInt(number, 10))
 	if err != nil {
 		return "", err
 	}
-	body, ok := bodyOf(string(out), name)
+	body, ok := bodyOf(string(out), by)
 	if !ok {
-		return "", fmt.Errorf("what scontrol tells of job %d does not begin with its name", number)
+		return "", fmt.Errorf("what scontrol tells of job %d is not what squeue does", number)
 	}
 	return body, nil
 }
 
-func (c *Client) adminComments(ctx context.Context) (map[int64]string, error) {
+// claims are texts that scontrol shows in the middle of what it knows itself, all but the last written by the owner.
+type claims struct{ name, mcs, account, wckey, from, admin string }
+
+// claims reads them of all jobs, or of those that are named for squeue.
+func (c *Client) claims(ctx context.Context, which ...string) (map[int64]claims, error) {
 	sep := separator()
-	out, err := c.Run(ctx, "squeue", "-h", "-a", "--array-unique", "-O", "JobID:"+sep+",admin_comment:"+sep)
+	names := []string{"JobID", "Name", "mcslabel", "Account", "wckey", "AllocNodes", "admin_comment"}
+	out, err := c.Run(ctx, "squeue", append([]string{"-h", "-a", "--array-unique", "-O", strings.Join(names, ":"+sep+",") + ":" + sep}, which...)...)
 	if err != nil {
 		return nil, err
 	}
 	v := strings.Split(string(out), sep)
-	comments := map[int64]string{}
-	for ; len(v) > 2; v = v[2:] {
+	by := map[int64]claims{}
+	for ; len(v) > len(names); v = v[len(names):] {
 		n, err := strconv.ParseInt(strings.TrimPrefix(v[0], "\n"), 10, 64)
 		if err != nil {
 			return nil, fmt.Errorf("squeue names a job %.40q", v[0])
 		}
-		comments[n] = null(v[1])
+		by[n] = claims{name: v[1], mcs: v[2], account: v[3], wckey: v[4], from: v[5], admin: v[6]}
 	}
-	return comments, nil
+	return by, nil
 }
 
 // cutRecords finds the records of jobs in what scontrol tells of all. Names and comments may hold what looks
-// like a record, so one counts only under the name that the job really has; "" for a job that has several.
-func cutRecords(text string, texts map[int64]Texts) map[int64]string {
+// like a record, so one counts only with the texts that the job really has; "" for a job that has several.
+func cutRecords(text string, by map[int64]claims) map[int64]string {
 	const begin = "JobId="
 	out := map[int64]string{}
 	for at := 0; at < len(text); {
@@ -112,8 +122,8 @@ func cutRecords(text string, texts map[int64]Texts) map[int64]string {
 		if strings.HasPrefix(line, begin) {
 			digits, _, _ := strings.Cut(line[len(begin):], " ")
 			n, err := strconv.ParseInt(digits, 10, 64)
-			if t, known := texts[n]; err == nil && known {
-				if body, ok := bodyOf(line, t.Name); ok {
+			if c, known := by[n]; err == nil && known {
+				if body, ok := bodyOf(line, c); ok {
 					if _, twice := out[n]; twice {
 						body = ""
 					}
@@ -130,21 +140,35 @@ func cutRecords(text string, texts map[int64]Texts) map[int64]string {
 	return out
 }
 
-// bodyOf is the part of a record that its owner cannot write: it follows the name, and ends before the first
-// of the texts. What stands before the name is numbers.
-func bodyOf(record, name string) (string, bool) {
+// bodyOf is the part of a record that its owner cannot write. It ends where that begins to be mixed with what they can;
+// before that their texts are taken out. ok is false where these are not there: then it is another's record.
+func bodyOf(record string, by claims) (body string, ok bool) {
 	line, _, _ := strings.Cut(record, "\n")
 	head, _, ok := strings.Cut(line, " JobName=")
 	if !ok {
 		return "", false
 	}
-	rest, ok := strings.CutPrefix(record[len(head)+len(" JobName="):], name+" ")
+	rest, ok := strings.CutPrefix(record[len(head)+len(" JobName="):], by.name+" ")
 	if !ok {
 		return "", false
 	}
-	for _, text := range []string{" Network=", " Command=", " WorkDir=", " Comment="} {
-		if body, _, ok := strings.Cut(rest, text); ok {
-			return head + " " + body, true
+	out := []string{head}
+	for _, x := range []struct{ key, value, behind string }{{"MCS_label=", by.mcs, " "}, {"Account=", by.account, " "}, {"WCKey=", by.wckey, " "}, {"AllocNode:Sid=", by.from, ":"}} {
+		before, after, found := strings.Cut(rest, x.key)
+		if !found || strings.Contains(before, " Features=") {
+			continue // this Slurm does not show it
+		}
+		if rest, ok = strings.CutPrefix(after, x.value+x.behind); !ok && null(x.value) == "" {
+			rest, ok = strings.CutPrefix(after, "N/A"+x.behind) // what is not set has several spellings
+		}
+		if !ok {
+			return "", false
+		}
+		out = append(out, before)
+	}
+	for _, key := range []string{" Features=", " Network=", " Command=", " WorkDir=", " Comment="} {
+		if before, _, found := strings.Cut(rest, key); found {
+			return strings.Join(append(out, before), " "), true
 		}
 	}
 	return "", false
@@ -167,6 +191,10 @@ func (j *Job) read(body string) (err error) {
 	if len(j.Nodes) > 0 {
 		j.Allocated = null(first(v, "AllocTRES", "TRES"))
 	}
+	r := reader{fields: []string{unset(v["Deadline"]), unset(v["TimeMin"])}}
+	if j.Deadline, j.MinLimit = r.time(), r.limit(); r.err != nil {
+		return r.err
+	}
 	code, sig, _ := strings.Cut(v["ExitCode"], ":")
 	if n, err := strconv.ParseInt(code, 10, 32); err == nil {
 		j.Exit = int32(n)
@@ -176,6 +204,15 @@ func (j *Job) read(body string) (err error) {
 	}
 	j.GPUsOn, err = gpusOn(body)
 	return err
+}
+
+// unset reads the ways in which scontrol says that there is none.
+func unset(s string) string {
+	switch s {
+	case "N/A", "Unknown", "None", "(null)":
+		return ""
+	}
+	return s
 }
 
 // gpusOn reads the lines "Nodes=n[1-2] CPU_IDs=0 Mem=0 GRES=gpu:a100:2(IDX:0-1)".

@@ -57,6 +57,7 @@ func (o object) job() (j Job, err error) {
 	j.Name, j.Comment, j.AdminComment, j.Command, j.WorkDir, j.Excluded = raw(o["name"]), raw(o["comment"]), raw(o["admin_comment"]), raw(o["command"]), raw(o["current_working_directory"]), o.text("excluded_nodes")
 	j.HetOffset, j.MaxNodes = o.count("het_job_offset"), max(o.count("max_nodes"), j.NumNodes)
 	j.MemoryPerNode, j.MemoryPerCPU = max(o.whole("memory_per_node"), 0), max(o.whole("memory_per_cpu"), 0)
+	j.Deadline, j.MinLimit = o.time("deadline"), o.minutes("time_minimum")
 	j.Allocated, j.Exit = o.text("tres_alloc_str"), o.exit()
 	if err := o.names(&j); err != nil {
 		return j, err

@@ -53,18 +53,27 @@ func TestTasks(t *testing.T) {
 	}
 }
 
+// parseBars reads a job whose fields have bars behind them.
+func parseBars(line string) (Job, error) {
+	jobs, odd, err := parseQueue(line, "|")
+	if err = errors.Join(append(odd, err)...); err != nil {
+		return Job{}, err
+	}
+	return jobs[0], nil
+}
+
 func TestLine(t *testing.T) {
 	line := "26|0-5%2|26|N/A|PENDING|Dependency|ana|1000|nlp|normal|train,scav|1796094438|N/A|N/A|N/A|1-01:00:00|||(null)|(null)|(null)|2-4|2|2|1|N/A|N/A|N/A|gres:gpu:2|OK|afterany:17(unfulfilled)|0.99998|0|0|1|1|"
-	j, err := parseLine(line)
+	j, err := parseBars(line)
 	if err != nil || j.ID != "26" || len(j.Tasks) != 6 || j.User != "ana" || j.Limit != 25*time.Hour || j.NumNodes != 2 || len(j.Partitions) != 2 || j.Held() || !j.Start.IsZero() {
 		t.Errorf("%+v, %v", j, err)
 	}
-	one, err := parseLine(strings.Replace(line, "26|0-5%2|26", "26|5|31", 1))
+	one, err := parseBars(strings.Replace(line, "26|0-5%2|26", "26|5|31", 1))
 	if err != nil || one.ID != "26_5" || one.Number != 31 || one.Tasks != nil {
 		t.Errorf("%+v, %v", one, err)
 	}
-	for _, bad := range []string{"", "26|", strings.Replace(line, "1796094438", "yesterday", 1), strings.Replace(line, "1-01:00:00", "x", 1), strings.Replace(line, "|26|N/A", "|x|N/A", 1)} {
-		if _, err := parseLine(bad); err == nil {
+	for _, bad := range []string{"26", "26|", strings.Replace(line, "1796094438", "yesterday", 1), strings.Replace(line, "1-01:00:00", "x", 1), strings.Replace(line, "|26|N/A", "|x|N/A", 1)} {
+		if _, err := parseBars(bad); err == nil {
 			t.Errorf("taken: %q", bad)
 		}
 	}
@@ -110,7 +119,7 @@ func FuzzParsers(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, s string) {
 		_, _ = Hosts(s)
 		_, _ = Tasks(s)
-		_, _ = parseQueue(s)
+		_, _, _ = parseQueue(s, "|")
 		_, _ = parseNode(s)
 	})
 }

@@ -51,7 +51,7 @@ func FuzzText(f *testing.F) {
 		"ReservationName=r1 StartTime=1796095682 EndTime=1796099282 Nodes=n4 CoreCnt=64 Flags=MAINT,SPEC_NODES Users=root State=ACTIVE",
 		"SLURM_VERSION = 22.05.8\nSlurmUser = slurm(64030)\nAuthInfo = cred_expire=10\n",
 		"sdiag output at x (17)\nMain schedule statistics (microseconds):\n\tLast cycle: 5\nRemote Procedure Call statistics by user\n\tana ( 5) count:1 ave_time:2 total_time:2\n",
-		"JobId=1 JobName=x UserId=root(0) NumNodes=2-3 ExitCode=1:0 TRES=cpu=1   Nodes=n[1-2] CPU_IDs=0 Mem=0 GRES=gpu:a100:2(IDX:0-1) MinMemoryNode=3G Command=(null) WorkDir=/",
+		"JobId=1 JobName=x UserId=root(0) MCS_label=N/A Priority=1 Account=(null) QOS=x AllocNode:Sid=host:1 Deadline=17 TimeMin=00:10:00 NumNodes=2-3 ExitCode=1:0 TRES=cpu=1   Nodes=n[1-2] CPU_IDs=0 Mem=0 GRES=gpu:a100:2(IDX:0-1) MinMemoryNode=3G Features=(null) Command=(null) WorkDir=/",
 		"1\x1fname\x1fcomment\x1fcommand\x1f/dir\x1f\x1f\n",
 		"3072M",
 	} {
@@ -62,11 +62,8 @@ func FuzzText(f *testing.F) {
 		_, _ = parseReservations(s)
 		_, _ = parseConfig(s)
 		_, _ = parseDiag(s)
-		texts, _ := parseTexts(s, unit)
-		if texts == nil {
-			texts = map[int64]Texts{1: {Name: "x"}}
-		}
-		for _, body := range cutRecords(s, texts) {
+		_, _ = parseTexts(s, "\x1f")
+		for _, body := range cutRecords(s, map[int64]claims{1: {name: "x", account: "(null)", mcs: "(null)", from: "host"}}) {
 			_ = (&Job{Nodes: []string{"n1"}}).read(body)
 		}
 		_, _ = mebibytes(s)

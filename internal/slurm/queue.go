@@ -2,7 +2,6 @@ package slurm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -68,57 +67,49 @@ const (
 // Held tells whether the owner or an operator put the job on hold.
 func (j *Job) Held() bool { return j.State == Pending && j.Priority == 0 }
 
-// fields of the queue that are read, none of them a text that owners may choose freely.
+// fields of the queue that are read. Owners write some of them: where accounting does not check it, an account may be any
+// text, as may the type of a GPU that is asked for by --gpus.
 var fields = []string{"ArrayJobID", "ArrayTaskID", "JobID", "HetJobID", "State", "Reason", "UserName", "UserID", "Account", "QOS", "Partition",
 	"SubmitTime", "EligibleTime", "StartTime", "EndTime", "TimeLimit", "NodeList", "ReqNodes", "Feature", "Licenses", "Reservation",
 	"NumNodes", "NumTasks", "NumCPUs", "cpus-per-task", "tres-per-job", "tres-per-node", "tres-per-socket", "tres-per-task", "OverSubscribe",
 	"Dependency", "Priority", "Nice", "RestartCnt", "Requeue", "BatchFlag"}
 
-// unit stands behind each field of the queue. No field that is read can have it; features may have bars ("a100|h100").
-const unit = "\x1f"
+// queueFormat asks for the fields in full, with a separator behind each.
+func queueFormat(sep string) string { return strings.Join(fields, ":"+sep+",") + ":" + sep }
 
-// queueFormat asks for the fields in full, with the separator behind each.
-var queueFormat = strings.Join(fields, ":"+unit+",") + ":" + unit
-
-// Queue reads all jobs that wait, run or leave. Lines that cannot be read are left out and told.
+// Queue reads all jobs that wait, run or leave. Those that cannot be read are left out and told.
 //
 // Tasks of an array that wait have one line only as long as nothing sets them apart. Without --array-unique squeue
 // would put all that wait into one, and show there what holds for the first: a task that was let go, or put off,
 // could not be told from the others.
 func (c *Client) Queue(ctx context.Context) (jobs []Job, odd []error, err error) {
-	out, err := c.Run(ctx, "squeue", "-h", "-a", "--array-unique", "-O", queueFormat)
+	sep := separator()
+	out, err := c.Run(ctx, "squeue", "-h", "-a", "--array-unique", "-O", queueFormat(sep))
 	if err != nil {
 		return nil, nil, err
 	}
-	jobs, odd = parseQueue(string(out))
-	return jobs, odd, nil
+	return parseQueue(string(out), sep)
 }
 
-func parseQueue(text string) (jobs []Job, odd []error) {
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n ")
-		if line == "" {
-			continue
-		}
-		j, err := parseLine(line)
+// parseQueue reads the fields of one job after the other. Lines say nothing: a field may have line breaks.
+func parseQueue(text, sep string) (jobs []Job, odd []error, err error) {
+	v := strings.Split(text, sep)
+	if (len(v)-1)%len(fields) != 0 || strings.TrimSpace(v[len(v)-1]) != "" {
+		return nil, nil, fmt.Errorf("the queue has %d fields, not %d for each job: %.80q", len(v)-1, len(fields), text)
+	}
+	for ; len(v) > len(fields); v = v[len(fields):] {
+		j, err := parseJob(v[:len(fields)])
 		if err != nil {
 			odd = append(odd, err)
 			continue
 		}
 		jobs = append(jobs, j)
 	}
-	return jobs, odd
+	return jobs, odd, nil
 }
 
-// parseLine reads one line of the queue. Its last byte is what stands behind each field.
-func parseLine(line string) (j Job, err error) {
-	if line == "" {
-		return j, errors.New("a line of the queue is empty")
-	}
-	v := strings.Split(line, line[len(line)-1:])
-	if len(v) != len(fields)+1 {
-		return j, fmt.Errorf("a line of the queue has %d fields, not %d: %.80q", len(v)-1, len(fields), line)
-	}
+// parseJob reads the fields of a job. It writes to them.
+func parseJob(v []string) (j Job, err error) {
 	for i := range v {
 		switch v[i] = strings.TrimSpace(v[i]); v[i] {
 		case "(null)", "N/A", "n/a", "Unknown", "NONE":

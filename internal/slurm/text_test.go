@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
 
-func TestUnitSeparatesWhatBarsDoNot(t *testing.T) {
+func TestFieldsMayHaveAnything(t *testing.T) {
 	v := make([]string, len(fields))
 	for i, f := range fields {
 		switch f {
@@ -18,15 +19,18 @@ func TestUnitSeparatesWhatBarsDoNot(t *testing.T) {
 			v[i] = Pending
 		case "Feature":
 			v[i] = "a100|h100"
+		case "Account":
+			v[i] = "x\x1f\n1\x1f"
 		}
 	}
-	line := ""
-	for _, s := range v {
-		line += s + unit
+	const sep = "\x1fABC"
+	line := strings.Join(v, sep) + sep
+	jobs, odd, err := parseQueue(line+"\n"+line+"\n", sep)
+	if err != nil || len(jobs) != 2 || len(odd) != 0 || jobs[0].Features != "a100|h100" || jobs[1].Number != 1 || jobs[1].Account != "x\x1f\n1\x1f" {
+		t.Errorf("%+v, %v, %v", jobs, odd, err)
 	}
-	jobs, odd := parseQueue(line + "\n\n" + line[1:] + "\n")
-	if len(jobs) != 2 || len(odd) != 0 || jobs[0].Features != "a100|h100" || jobs[1].Number != 1 {
-		t.Errorf("%+v, %v", jobs, odd)
+	if jobs, _, err := parseQueue(line+"\n"+line[5:], sep); err == nil {
+		t.Errorf("%+v", jobs)
 	}
 }
 
