@@ -18,9 +18,10 @@ const mostAtOnce = 500
 // were. err is for what concerns all: slurmctld does not answer, a change that Slurm does not know. Then
 // it is not known which were changed.
 //
-// The ID of an array stands for all of its tasks that have not ended, those too that were set apart from the
-// others. To change only some, name each: "12_1", "12_3". The nodes of an array with tasks of their own cannot be
-// changed by its ID at all.
+// The ID of an array stands for all of its tasks that wait, those too that were set apart from the others; to change
+// only some, name each, or them: "12_1", "12_[3-5]" (see [Job.Address]). The nodes that are asked for (reqnodelist) can be
+// changed of one task, or of an array of which no task runs or was set apart: else scontrol refuses all that it is
+// told in that call.
 func (c *Client) UpdateEach(ctx context.Context, ids []string, changes ...string) (failed map[string]error, err error) {
 	if single(changes) {
 		return c.singly(ctx, ids, changes)
@@ -71,7 +72,7 @@ func (c *Client) singly(ctx context.Context, ids, changes []string) (map[string]
 				return failed, err
 			}
 			if tool {
-				if found := perJob(e, some); len(found) == len(e.Lines) {
+				if found, all := perJob(e, some); all {
 					maps.Copy(failed, found)
 					continue
 				}
@@ -122,8 +123,8 @@ func (c *Client) each(ctx context.Context, ids []string, args func([]string) []s
 		if !errors.As(err, &e) || errors.Is(err, ErrAway) {
 			return failed, err
 		}
-		found := perJob(e, some)
-		if len(found) == 0 {
+		found, all := perJob(e, some)
+		if len(found) == 0 && !all {
 			return failed, err
 		}
 		maps.Copy(failed, found)
@@ -132,9 +133,11 @@ func (c *Client) each(ctx context.Context, ids []string, args func([]string) []s
 }
 
 // perJob finds which jobs scontrol complains of: "Invalid job id specified for job 12", "12_3: Job has already
-// finished". A complaint about tasks of an array is one about it.
-func perJob(e *ToolError, ids []string) map[string]error {
-	out := map[string]error{}
+// finished". A complaint about tasks of an array is one about it, unless others of its tasks were changed ("12_4-7: No
+// error") and these only run already, or have ended. all tells whether it is known of each line whose it is.
+func perJob(e *ToolError, ids []string) (found map[string]error, all bool) {
+	found, all = map[string]error{}, true
+	changed := map[string]bool{}
 	for _, line := range e.Lines {
 		text, id := line, ""
 		if i := strings.LastIndex(line, " for job "); i >= 0 {
@@ -142,24 +145,80 @@ func perJob(e *ToolError, ids []string) map[string]error {
 		} else if head, rest, ok := strings.Cut(line, ": "); ok {
 			id, text = head, rest
 		}
-		if id = known(id, ids); id != "" && out[id] == nil {
-			out[id] = &ToolError{Tool: e.Tool, Args: e.Args, Exit: e.Exit, Text: text, Lines: []string{line}}
+		whose := known(id, ids)
+		err := &ToolError{Tool: e.Tool, Args: e.Args, Exit: e.Exit, Text: text, Lines: []string{line}}
+		switch {
+		case whose == "":
+			all = all && strings.HasPrefix(line, "slurm_suspend error") // says it a second time
+		case text == "No error":
+			changed[whose] = true
+		case found[whose] == nil || whose != id && !past(err):
+			found[whose] = err
 		}
 	}
-	return out
+	for id := range changed {
+		if past(found[id]) {
+			delete(found, id)
+		}
+	}
+	return found, all
 }
 
-// known finds the job that was named, by its ID or by that of its array.
+// past tells whether a task could not be changed only since it is past that.
+func past(err error) bool {
+	var e *ToolError
+	return errors.Is(err, ErrEnded) || errors.As(err, &e) && strings.Contains(e.Text, "no longer pending")
+}
+
+// Address names to scontrol a line of the queue and nothing else: of tasks that wait together "12_[2-4,7]", where
+// the array's ID would stand for those too that run, or were set apart.
+func (j *Job) Address() string {
+	if j.Tasks == nil {
+		return j.ID
+	}
+	var b strings.Builder
+	for i := 0; i < len(j.Tasks); {
+		n := 1
+		for i+n < len(j.Tasks) && j.Tasks[i+n] == j.Tasks[i]+int32(n) { //nolint:gosec // fewer than an array can have
+			n++
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprint(&b, j.Tasks[i])
+		if n > 1 {
+			fmt.Fprint(&b, "-", j.Tasks[i+n-1])
+		}
+		i += n
+	}
+	return j.ID + "_[" + b.String() + "]"
+}
+
+// known finds the job that was named: by its ID, by tasks of the array among which it is, or by that array's ID.
 func known(id string, ids []string) string {
-	array, _, _ := strings.Cut(id, "_")
-	for _, want := range []string{id, array} {
-		for _, have := range ids {
-			if want != "" && want == have {
-				return have
-			}
+	array, tasks, _ := strings.Cut(id, "_")
+	if array == "" {
+		return ""
+	}
+	if slices.Contains(ids, id) {
+		return id
+	}
+	of := ""
+	for _, have := range ids {
+		list, ok := strings.CutPrefix(have, array+"_[")
+		if !ok {
+			continue
+		}
+		theirs, err1 := Tasks(strings.TrimSuffix(list, "]"))
+		some, err2 := Tasks(tasks)
+		if err1 == nil && err2 == nil && slices.Contains(theirs, some[0]) {
+			of = have
 		}
 	}
-	return ""
+	if of == "" && slices.Contains(ids, array) {
+		of = array
+	}
+	return of
 }
 
 // Drain takes nodes out of use once what runs there has ended, Resume brings them back. Both need the rights

@@ -55,6 +55,31 @@ func TestRealChanges(t *testing.T) {
 			t.Errorf("%v, %v", failed, err)
 		}
 	})
+	t.Run("an array of which a task runs", func(t *testing.T) {
+		id := c.Sbatch("sleep 600", "--array=1-4", "--exclusive", "-N2")
+		defer func() { _ = c.Cancel(ctx, id) }()
+		c.Wait("a task runs", func() bool { return queue(t, c)[id+"_1"].State == slurm.Running })
+		if failed, err := c.UpdateEach(ctx, []string{id, "99999"}, "dependency=afterany:"+b); err != nil || len(failed) != 1 {
+			t.Errorf("%v, %v", failed, err)
+		}
+		if failed, err := c.UpdateEach(ctx, []string{id + "_1", id + "_3"}, "timelimit=5", "dependency="); err != nil || len(failed) != 1 || !errors.Is(failed[id+"_1"], slurm.ErrBusy) {
+			t.Errorf("%v, %v", failed, err)
+		}
+		jobs := queue(t, c)
+		rest := jobs[id]
+		if rest.Dependency == "" || rest.Address() != id+"_[2,4]" || jobs[id+"_3"].Dependency != "" {
+			t.Errorf("%+v", jobs)
+		}
+		if failed, err := c.UpdateEach(ctx, []string{rest.Address()}, "partition=nowhere"); err != nil || len(failed) != 1 || !errors.Is(failed[rest.Address()], slurm.ErrInvalid) {
+			t.Errorf("%v, %v", failed, err)
+		}
+		if failed, err := c.UpdateEach(ctx, []string{rest.Address()}, "timelimit=6"); err != nil || len(failed) > 0 {
+			t.Errorf("%v, %v", failed, err)
+		}
+		if jobs := queue(t, c); jobs[id].Limit.Minutes() != 6 || jobs[id+"_3"].Limit.Minutes() != 5 {
+			t.Errorf("%+v", jobs)
+		}
+	})
 	t.Run("nodes of many jobs", func(t *testing.T) {
 		failed, err := c.UpdateEach(ctx, []string{array + "_3", b, "99999", array + "_9"}, "reqnodelist=n2", "timelimit=8")
 		if err != nil || len(failed) != 2 || !errors.Is(failed["99999"], slurm.ErrNoJob) || !errors.Is(failed[array+"_9"], slurm.ErrNoJob) {
@@ -139,7 +164,7 @@ func TestRealChanges(t *testing.T) {
 			t.Errorf("%+v, %v", parts, err)
 		}
 		d, err := c.Diag(ctx)
-		if err != nil || d.Submitted != 7 || d.Calls["REQUEST_SUBMIT_BATCH_JOB"].Count != 3 || len(d.Users) == 0 || d.ServerThreads == 0 || d.At.Before(d.Since) {
+		if err != nil || d.Submitted != 11 || d.Calls["REQUEST_SUBMIT_BATCH_JOB"].Count != 4 || len(d.Users) == 0 || d.ServerThreads == 0 || d.At.Before(d.Since) {
 			t.Errorf("%+v, %v", d, err)
 		}
 		if !strings.Contains(p.Right.String(), "SlurmUser") {

@@ -68,7 +68,7 @@ func FuzzText(f *testing.F) {
 		}
 		_, _ = mebibytes(s)
 		_, _ = (&Job{PerNode: s, PerJob: s, NumNodes: 2}).GPUs()
-		_ = perJob(&ToolError{Lines: []string{s}}, []string{"1", s})
+		_, _ = perJob(&ToolError{Lines: []string{s}}, []string{"1", s})
 	})
 }
 

@@ -90,10 +90,34 @@ func TestConfigOfASite(t *testing.T) {
 }
 
 func TestWhoIsComplainedOf(t *testing.T) {
-	e := &ToolError{Lines: []string{"Invalid job id specified for job 99", "12_1,3-5: Job has already finished", "7_2: Access/permission denied", "slurm_suspend error: Invalid job id specified"}}
-	got := perJob(e, []string{"99", "12", "7_2", "8"})
-	if len(got) != 3 || !errors.Is(got["99"], ErrNoJob) || !errors.Is(got["12"], ErrEnded) || !errors.Is(got["7_2"], ErrDenied) {
+	e := &ToolError{Lines: []string{"Invalid job id specified for job 99", "12_1,3-5: Job has already finished", "7_2: Access/permission denied", "slurm_suspend error: Invalid job id specified",
+		"20_1: Job is no longer pending execution", "20_2-4: No error", "21_1: Job is no longer pending execution", "21_2: No error", "21_3: Access/permission denied"}}
+	got, all := perJob(e, []string{"99", "12", "7_2", "8", "20", "21"})
+	if len(got) != 4 || !all || !errors.Is(got["21"], ErrDenied) || !errors.Is(got["99"], ErrNoJob) || !errors.Is(got["12"], ErrEnded) || !errors.Is(got["7_2"], ErrDenied) {
 		t.Errorf("%v", got)
+	}
+}
+
+func TestTasksThatAreComplainedOf(t *testing.T) {
+	e := &ToolError{Lines: []string{"12_2,4: Invalid partition name specified", "12_7: Job has already finished"}}
+	if got, all := perJob(e, []string{"12_[1,3]", "12_[2,4]", "12_7"}); !all || len(got) != 2 || !errors.Is(got["12_[2,4]"], ErrInvalid) || !errors.Is(got["12_7"], ErrEnded) {
+		t.Errorf("%v, %v", got, all)
+	}
+	if got, all := perJob(&ToolError{Lines: []string{"scontrol: error: Invalid job ID 1,2"}}, []string{"1", "2"}); all || len(got) > 0 {
+		t.Errorf("%v, %v", got, all)
+	}
+}
+
+func TestAddress(t *testing.T) {
+	for want, j := range map[string]Job{
+		"12":              {ID: "12"},
+		"12_3":            {ID: "12_3"},
+		"12_[1-3,7,9-10]": {ID: "12", Tasks: []int32{1, 2, 3, 7, 9, 10}},
+		"12_[5]":          {ID: "12", Tasks: []int32{5}},
+	} {
+		if got := j.Address(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 

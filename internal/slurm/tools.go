@@ -140,7 +140,7 @@ func (e *ToolError) Is(target error) bool {
 	case ErrDenied:
 		return has("permission denied", "invalid user id", "invalid account or account/partition", "doesn't have privilege", "not persistent, change nice instead")
 	case ErrBusy:
-		return has("try again later", "job is pending execution", "in held state", "job/step already completing", "requested nodes are busy", "already exists", "duplicate reservation")
+		return has("try again later", "job is pending execution", "no longer pending execution", "in held state", "job/step already completing", "requested nodes are busy", "already exists", "duplicate reservation")
 	case ErrInvalid:
 		return has("invalid", "not supported", "not available", "must specify a reason", "not found", "illegal", "unrecognized", "not permitted") && !e.Is(ErrNoJob) && !e.Is(ErrDenied)
 	case ErrAway:
