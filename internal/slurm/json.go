@@ -168,6 +168,7 @@ func DecodeNodes(data []byte) ([]Node, error) {
 			if n.GPUs, err = trace.ParseGPUs(g); err != nil {
 				return nil, fmt.Errorf("node %s: gres %q: %w", n.Name, g, err)
 			}
+			n.GPUsUsed = gpusUsed(o.text("gres_used"))
 		}
 		out = append(out, n)
 	}
@@ -197,7 +198,8 @@ func DecodeReservations(data []byte, now time.Time) ([]Reservation, error) {
 	return out, nil
 }
 
-// DecodePartitions reads the partitions that scontrol show partition --json and slurmrestd write.
+// DecodePartitions reads the partitions that scontrol show partition --json and slurmrestd write. Slurm 23.02 and later do
+// not tell there which is the default one, how nodes are shared and who is preempted how; 23.02 no state either.
 func DecodePartitions(data []byte) ([]Partition, error) {
 	list, err := objects(data, "partitions")
 	if err != nil {
@@ -218,15 +220,16 @@ func DecodePartitions(data []byte) ([]Partition, error) {
 func (o object) partition() (p Partition, err error) {
 	p = Partition{Name: o.text("name"), State: o.text("state"), Default: slices.Contains(o.list("flags"), "default"), QOS: o.text("qos"), MinNodes: o.count("min nodes per job"), Tier: o.count("priority_tier"),
 		DefaultTime: o.minutes("default_time_limit"), MaxTime: o.minutes("max_time_limit"), Grace: time.Duration(o.count("preemption_grace_time", "grace_time")) * time.Second,
-		AllowAccounts: o.list("allowed_accounts"), AllowGroups: o.list("allowed_groups"), AllowQOS: o.list("allowed_qos"), PreemptMode: o.list("preemption_mode")}
+		AllowAccounts: o.list("allowed_accounts"), AllowGroups: o.list("allowed_groups"), AllowQOS: o.list("allowed_qos"), DenyAccounts: o.list("denied_accounts"), DenyQOS: o.list("denied_qos"), PreemptMode: o.list("preemption_mode")}
 	nodes, most := o.text("nodes"), o.whole("maximum_nodes_per_job")
 	for i, m := range p.PreemptMode {
 		p.PreemptMode[i] = strings.ToUpper(m)
 	}
-	if in := o.in("partition"); in != nil {
-		p.State, p.QOS, nodes, most = strings.Join(in.list("state"), "+"), o.in("qos").text("assigned"), o.in("nodes").text("configured"), o.in("maximums").whole("nodes")
+	if in := o.in("nodes"); in != nil {
+		p.State, p.QOS, nodes, most = strings.Join(o.in("partition").list("state"), "+"), o.in("qos").text("assigned"), in.text("configured"), o.in("maximums").whole("nodes")
 		p.DefaultTime, p.MaxTime, p.MinNodes, p.Tier = o.in("defaults").minutes("time"), o.in("maximums").minutes("time"), o.in("minimums").count("nodes"), o.in("priority").count("tier")
 		p.AllowAccounts, p.AllowGroups, p.AllowQOS = o.in("accounts").list("allowed"), o.in("groups").list("allowed"), o.in("qos").list("allowed")
+		p.DenyAccounts, p.DenyQOS = o.in("accounts").list("deny"), o.in("qos").list("deny")
 	}
 	if p.MaxNodes = Unlimited; most > 0 && most < Unlimited {
 		p.MaxNodes = int(most)

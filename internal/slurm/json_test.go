@@ -26,7 +26,7 @@ var versions = []struct{ release, job string }{
 		"nodes":"n[1-2]","required_nodes":"","excluded_nodes":"n9","features":"a100|h100","licenses":"","resv_name":"","node_count":{"set":true,"infinite":false,"number":2},"max_nodes":{"set":true,"infinite":false,"number":0},
 		"tasks":{"set":true,"infinite":false,"number":2},"cpus":{"set":true,"infinite":false,"number":8},"cpus_per_task":{"set":true,"infinite":false,"number":4},"tres_per_job":"","tres_per_node":"gres:gpu:a100:4","tres_per_socket":"",
 		"tres_per_task":"","shared":["none"],"dependency":"","priority":{"set":true,"infinite":false,"number":4294967295},"nice":0,"restart_cnt":1,"requeue":true,"batch_flag":true,"comment":"escala:min-runtime=2h","admin_comment":"",
-		"memory_per_node":{"set":true,"infinite":false,"number":512},"memory_per_cpu":{"set":false,"infinite":false,"number":0},"exit_code":{"status":"ERROR","return_code":3},"tres_alloc_str":"cpu=8,gres/gpu=8",
+		"memory_per_node":{"set":true,"infinite":false,"number":512},"memory_per_cpu":{"set":false,"infinite":false,"number":0},"exit_code":{"set":true,"infinite":false,"number":768},"tres_alloc_str":"cpu=8,gres/gpu=8",
 		"gres_detail":["gpu:a100:4(IDX:0-3)","gpu:a100:4(IDX:4-7)"],"command":"/x.sh","current_working_directory":"/home/ana"}]}`},
 	{"23.11 .. 25.05", `{"meta":{"plugin":{"data_parser":"data_parser/v0.0.42"}},"errors":[],"warnings":[],"jobs":[{"job_id":31,"array_job_id":{"set":true,"infinite":false,"number":26},"array_task_id":{"set":true,"infinite":false,"number":5},
 		"array_task_string":"","het_job_id":{"set":true,"infinite":false,"number":0},"het_job_offset":{"set":true,"infinite":false,"number":0},"name":"a name","user_name":"ana","user_id":1000,"account":"nlp","qos":"normal",
@@ -94,15 +94,18 @@ func TestJSONOfNodesAndPartitions(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		`{"partitions":[{"name":"train","flags":["default"],"state":"UP","nodes":"n[1-2]","default_time_limit":60,"max_time_limit":-1,"maximum_nodes_per_job":-1,"min nodes per job":1,"priority_tier":10,"allowed_accounts":"nlp,vision"}]}`,
-		`{"partitions":[{"name":"train","flags":["default"],"partition":{"state":["UP"]},"nodes":{"configured":"n[1-2]"},"defaults":{"time":{"set":true,"number":60}},"maximums":{"time":{"set":false,"infinite":true,"number":0},
-			"nodes":{"set":false,"infinite":true,"number":0}},"minimums":{"nodes":1},"priority":{"tier":10},"accounts":{"allowed":"nlp,vision"},"qos":{"allowed":"","assigned":""}}]}`,
+		`{"partitions":[{"name":"train","flags":["default"],"state":"UP","nodes":"n[1-2]","default_time_limit":60,"max_time_limit":-1,"maximum_nodes_per_job":-1,"min nodes per job":1,"priority_tier":10,"allowed_accounts":"nlp,vision","denied_accounts":"","denied_qos":"low"}]}`,
+		`{"partitions":[{"name":"train","partition":{"state":["UP"]},"nodes":{"allowed_allocation":"","configured":"n[1-2]","total":2},"defaults":{"time":{"set":true,"infinite":false,"number":60}},"maximums":{"time":{"set":false,"infinite":true,"number":0},
+			"nodes":{"set":false,"infinite":true,"number":0}},"minimums":{"nodes":1},"priority":{"job_factor":1,"tier":10},"accounts":{"allowed":"nlp,vision","deny":""},"qos":{"allowed":"","deny":"low","assigned":""}}]}`,
+		`{"partitions":[{"name":"train","nodes":{"configured":"n[1-2]"},"defaults":{"time":{"set":true,"infinite":false,"number":60}},"maximums":{"time":{"set":false,"infinite":true,"number":0},"nodes":{"set":false,"infinite":true,"number":0}},
+			"minimums":{"nodes":1},"priority":{"tier":10},"accounts":{"allowed":"nlp,vision","deny":""},"qos":{"allowed":"","deny":"low","assigned":""}}]}`,
 	} {
 		parts, err := DecodePartitions([]byte(text))
 		if err != nil || len(parts) != 1 {
 			t.Fatal(err)
 		}
-		if p := parts[0]; !p.Default || p.State != "UP" || len(p.Nodes) != 2 || p.DefaultTime != time.Hour || p.MaxTime != 0 || p.MaxNodes != Unlimited || p.MinNodes != 1 || p.Tier != 10 || !slices.Equal(p.AllowAccounts, []string{"nlp", "vision"}) {
+		first, last := strings.Contains(text, "flags"), !strings.Contains(text, "state") // see DecodePartitions
+		if p := parts[0]; p.Default != first || p.State != "UP" != last || len(p.Nodes) != 2 || p.DefaultTime != time.Hour || p.MaxTime != 0 || p.MaxNodes != Unlimited || p.MinNodes != 1 || p.Tier != 10 || !slices.Equal(p.AllowAccounts, []string{"nlp", "vision"}) || p.DenyAccounts != nil || !slices.Equal(p.DenyQOS, []string{"low"}) {
 			t.Errorf("%+v", p)
 		}
 	}
@@ -140,6 +143,12 @@ func TestPublishedAnswers(t *testing.T) {
 				t.Errorf("%s: %+v, %v", name, nodes, err)
 			}
 			read["nodes"] += len(nodes)
+		case strings.Contains(name, "diag"):
+			d, err := DecodeDiag(data)
+			if err != nil || d.Pending == 0 || len(d.Calls) == 0 {
+				t.Errorf("%s: %+v, %v", name, d, err)
+			}
+			read["diag"]++
 		case strings.Contains(name, "partitions"):
 			parts, err := DecodePartitions(data)
 			if err != nil || len(parts) != 3 || len(parts[0].Nodes) != 8 {
@@ -148,7 +157,7 @@ func TestPublishedAnswers(t *testing.T) {
 			read["partitions"] += len(parts)
 		}
 	}
-	if read["jobs"] < 20 || read["nodes"] < 8 || read["partitions"] != 3 {
+	if read["jobs"] < 20 || read["nodes"] < 8 || read["partitions"] != 3 || read["diag"] != 1 {
 		t.Error(read)
 	}
 	for name, parse := range map[string]func(string) error{

@@ -24,9 +24,10 @@ type Node struct {
 	// Memory in MiB.
 	Memory int64
 	GPUs   trace.GPUs
-	// CPUsUsed and MemoryUsed, in MiB, were given to jobs.
+	// CPUsUsed, MemoryUsed, in MiB, and GPUsUsed, with their numbers, were given to jobs.
 	CPUsUsed   int
 	MemoryUsed int64
+	GPUsUsed   trace.GPUs
 }
 
 // Down tells whether nothing runs there.
@@ -57,7 +58,7 @@ func (n *Node) has(flag string) bool {
 
 // Nodes reads all nodes.
 func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
-	out, err := c.Run(ctx, "scontrol", "-a", "-o", "show", "node")
+	out, err := c.Run(ctx, "scontrol", "-a", "-o", "-d", "show", "node")
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +100,7 @@ func parseNode(line string) (n Node, err error) {
 		if n.GPUs, err = trace.ParseGPUs(g); err != nil {
 			return n, fmt.Errorf("node %s: Gres=%s: %w", n.Name, g, err)
 		}
+		n.GPUsUsed = gpusUsed(v["GresUsed"])
 	}
 	if _, reason, ok := strings.Cut(line, " Reason="); ok {
 		if i := strings.LastIndex(reason, " ["); i >= 0 {
@@ -107,6 +109,15 @@ func parseNode(line string) (n Node, err error) {
 		n.Reason = strings.TrimSpace(reason)
 	}
 	return n, nil
+}
+
+// gpusUsed reads "gpu:a100:2(IDX:0-1)" and "gpu:a100:0(IDX:N/A)". It is only for show: what cannot be read is none.
+func gpusUsed(s string) trace.GPUs {
+	g, err := trace.ParseGPUs(null(s))
+	if err != nil || g.Count == 0 {
+		return trace.GPUs{}
+	}
+	return g
 }
 
 // nodeState reads "IDLE+DRAIN", "DOWN*", "MIXED+MAINT".

@@ -33,7 +33,9 @@ type Partition struct {
 	OverSubscribe string
 	// Accounts, Groups and QOSes that may use it; nil = all.
 	AllowAccounts, AllowGroups, AllowQOS []string
-	RootOnly, ReservationOnly            bool
+	// Accounts and QOSes that may not.
+	DenyAccounts, DenyQOS     []string
+	RootOnly, ReservationOnly bool
 }
 
 // Partitions reads all partitions, hidden ones included.
@@ -52,7 +54,7 @@ func parsePartitions(text string) (out []Partition, err error) {
 			continue
 		}
 		p := Partition{Name: v["PartitionName"], Default: v["Default"] == "YES", State: v["State"], OverSubscribe: v["OverSubscribe"], QOS: null(v["QoS"]),
-			AllowAccounts: some(v["AllowAccounts"]), AllowGroups: some(v["AllowGroups"]), AllowQOS: some(v["AllowQos"]),
+			AllowAccounts: some(v["AllowAccounts"]), AllowGroups: some(v["AllowGroups"]), AllowQOS: some(v["AllowQos"]), DenyAccounts: some(v["DenyAccounts"]), DenyQOS: some(v["DenyQos"]),
 			RootOnly: v["RootOnly"] == "YES", ReservationOnly: v["ReqResv"] == "YES", PreemptMode: some(v["PreemptMode"]), Grace: seconds(v["GraceTime"])}
 		if p.Nodes, err = Hosts(v["Nodes"]); err != nil {
 			return nil, fmt.Errorf("partition %s: %w", p.Name, err)

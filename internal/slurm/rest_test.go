@@ -53,6 +53,12 @@ func TestRealREST(t *testing.T) {
 	}
 	same(t, "reservation", held[0], held2[0])
 
+	d, err := r.Diag(ctx)
+	d2, err2 := c.Diag(ctx)
+	if err != nil || err2 != nil || d.Submitted != d2.Submitted || d.Since != d2.Since || d.Running != d2.Running || d.Calls["REQUEST_SUBMIT_BATCH_JOB"] != d2.Calls["REQUEST_SUBMIT_BATCH_JOB"] || len(d.Users) != len(d2.Users) {
+		t.Errorf("%+v, %+v, %v, %v", d, d2, err, err2)
+	}
+
 	token := r.Token
 	tokens := 0
 	r.Token = func(ctx context.Context) (string, error) {

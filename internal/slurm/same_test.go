@@ -95,7 +95,7 @@ func TestRealTextAndJSON(t *testing.T) {
 	if n := nodes[2]; !n.Closed() || n.State != "IDLE" || n.Reason != "a fan [again] State=IDLE" {
 		t.Errorf("%+v", n)
 	}
-	if n := nodes[0]; !slices.Equal(n.Features, []string{"ib", "a"}) || n.CPUsUsed == 0 {
+	if n := nodes[0]; !slices.Equal(n.Features, []string{"ib", "a"}) || n.CPUsUsed == 0 || n.GPUsUsed.Count < 2 || len(n.GPUsUsed.IDs) != int(n.GPUsUsed.Count) {
 		t.Errorf("%+v", n)
 	}
 }
