@@ -13,6 +13,7 @@ import (
 
 // TestReal reads and changes a real cluster, with jobs whose names try to be more than names.
 func TestReal(t *testing.T) {
+	t.Parallel()
 	c := slurmtest.Start(t, slurmtest.Options{Nodes: 2})
 	ctx := context.Background()
 	nodes, err := c.Nodes(ctx)
