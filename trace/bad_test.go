@@ -71,7 +71,11 @@ func TestBadFiles(t *testing.T) {
 		"slurm_no_gpus.txt":      "slurm_no_gpus.txt:1: column AllocTRES (nothing else tells GPUs) is missing; want the columns of " + sacctCommand,
 		"philly_cut.json":        "philly_cut.json:1: broken JSON: unexpected EOF; want a complete array of jobs",
 		"unknown.txt":            `unknown.txt:1: no known format begins with "the quick brown fox"; want one of ` + FormatNames() + " (or name the format)",
-		"slurm_json.txt":         "slurm_json.txt: the JSON of Slurm's accounting is not read; want its text: " + sacctCommand,
+		"slurm_json.txt":         "slurm_json.txt:7: no usable row in the file: 1 submit time not readable; want at least one job that can be replayed",
+		"slurm_json_cut.txt":     "slurm_json_cut.txt:3: the JSON ends in the middle; want the whole of what sacct --json writes",
+		"slurm_json_queue.txt":   "slurm_json_queue.txt:1: this is the queue as squeue --json writes it, not what has run; want the whole of what sacct --json writes",
+		"slurm_json_broken.txt":  "slurm_json_broken.txt:1: a \":\" is missing before \"1\"; want the whole of what sacct --json writes",
+		"slurm_json_no_jobs.txt": "slurm_json_no_jobs.txt: the JSON has no list \"jobs\"; want what sacct --json writes",
 		"broken.gz":              "broken.gz: truncated gzip: the file ends after 11 bytes, in the middle of the data; want a complete .gz file or plain text",
 	}
 	for name, want := range tests {

@@ -69,6 +69,9 @@ func FuzzOpenb(f *testing.F)         { fuzzFormat(f, "openb", "openb_pods.csv") 
 func FuzzSlurm(f *testing.F) {
 	fuzzFormat(f, "slurm", "sacct.txt", "sacct_odd_delimiter.txt", "xdmod.log")
 }
+func FuzzSlurmJSON(f *testing.F) {
+	fuzzFormat(f, "slurm", "sacct_21.08.json", "sacct_23.02.json", "sacct_23.11.json", "sacct_25.05.json")
+}
 func FuzzEscala(f *testing.F) { fuzzFormat(f, "escala", "workload.jsonl", "services.jsonl") }
 
 func FuzzOpenbNodes(f *testing.F) {

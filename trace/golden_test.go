@@ -22,6 +22,7 @@ func TestSamples(t *testing.T) {
 		"seren.csv": "acme", "kalos.csv": "acme", "kalos_converted.csv": "acme-converted",
 		"muri.csv": "muri", "openb_pods.csv": "openb",
 		"sacct.txt": "slurm", "sacct_odd_delimiter.txt": "slurm", "xdmod.log": "slurm",
+		"sacct_21.08.json": "slurm", "sacct_25.05.json": "slurm",
 		"workload.jsonl": "escala", "services.jsonl": "escala",
 	}
 	for name, format := range tests {

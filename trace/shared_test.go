@@ -113,7 +113,7 @@ func TestSharedBrokenSamples(t *testing.T) {
 		"gcm/sample-sacct-running-output-large.txt.gz":   "job step",
 		"gcm/sample-sacct-output-midnight-edge-case.txt": "column Submit is missing",
 		"sonar/sacct-output.txt":                         "no known format",
-		"clockwork/sacct_1":                              "the JSON of Slurm's accounting is not read",
+		"clockwork/sacct_1":                              "1 no end recorded, 1 run that was requeued",
 	}
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {

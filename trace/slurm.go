@@ -1,23 +1,23 @@
 package trace
 
 import (
+	"bytes"
 	"errors"
 	"math"
-	"strconv"
 	"strings"
-	"unsafe"
 
 	"github.com/escala-sched/escala/workload"
 )
 
-// slurmFormat is the text of `sacct --parsable2` (and --parsable) with its
-// header, or the headerless 26 columns that XDMoD's collector writes.
+// slurmFormat is the accounting of Slurm: the text of `sacct --parsable2` (and
+// --parsable) with its header, the headerless 26 columns that XDMoD's collector
+// writes, or the JSON of `sacct --json`.
 var slurmFormat = Format{
 	Name:  "slurm",
-	Title: "Slurm accounting: sacct -P with header, or XDMoD's 26 columns",
+	Title: "Slurm accounting: sacct -P with header, sacct --json, or XDMoD's 26 columns",
 	Detect: func(head []byte, name string) bool {
 		line := firstLine(head)
-		return sacctHeader(line) || isXDMoD(line)
+		return sacctHeader(line) || isXDMoD(line) || isSacctJSON(head)
 	},
 	Read: readSlurm,
 }
@@ -34,19 +34,8 @@ const xdmodSubmit = 10
 // Comment hold bars and line breaks.
 const sacctCommand = "sacct -P -o JobID,User,Account,Partition,QOS,Priority,Submit,Start,End,Elapsed,State,NNodes,NCPUS,ReqMem,ReqTRES,AllocTRES,Timelimit"
 
-// isSacctJSON tells what sacct --json writes: one object with the jobs and, before
-// or behind them, what Slurm says of itself.
-func isSacctJSON(head []byte) bool {
-	text := strings.ToLower(strings.TrimSpace(string(head)))
-	return strings.HasPrefix(text, "{") && (strings.Contains(text, `"jobs"`) || strings.Contains(text, `"meta"`) && strings.Contains(text, `"slurm"`))
-}
-
-func (in *Input) failSacctJSON() error {
-	return in.fail(0, "the JSON of Slurm's accounting is not read", "its text: "+sacctCommand)
-}
-
-// sacctDelimiters: the odd one is what a site uses whose fields hold bars.
-var sacctDelimiters = []string{"|#", "|"}
+// sacctDelimiters: the odd ones are for fields that hold bars.
+var sacctDelimiters = []string{"\x1f", "|#", "|"}
 
 func sacctHeader(line string) bool {
 	for _, d := range sacctDelimiters {
@@ -71,16 +60,20 @@ func isXDMoD(line string) bool {
 	return ok
 }
 
-// sacct reads records by column name.
-type sacct struct {
+// slurmRows makes jobs of records.
+type slurmRows struct {
 	*builder
-	col map[string]int
-	rec []string
 	// pastLimit and noMemory count jobs for the notes.
 	pastLimit, noMemory int
-	// lists remembers what each TRES list tells: a log has few different ones.
-	lists map[string]gpusTold
+	lists               SlurmLists
+	// runs are the places of jobs by ID, nil as long as IDs rise; highest is the last of these.
+	runs    map[string]int32
+	highest string
 }
+
+// SlurmLists remembers what each list of resources tells: a log has few different ones.
+// The zero value is not ready; make one.
+type SlurmLists map[string]gpusTold
 
 type gpusTold struct {
 	gpus GPUs
@@ -88,182 +81,159 @@ type gpusTold struct {
 }
 
 func readSlurm(in *Input) (*workload.Workload, error) {
-	text := unsafe.String(unsafe.SliceData(in.Data), len(in.Data))
-	if isSacctJSON(in.Data[:min(len(in.Data), headSize)]) {
-		return nil, in.failSacctJSON()
-	}
-	s := &sacct{builder: newBuilder(in), col: map[string]int{}, lists: map[string]gpusTold{}}
+	s := &slurmRows{builder: newBuilder(in), lists: SlurmLists{}}
 	s.calendar = true
-	records := sacctRecords{delim: "|", line: 1}
-	names := xdmodColumns
-	if line := firstLine(in.Data); !isXDMoD(line) {
-		for _, d := range sacctDelimiters {
-			if strings.Contains(line, d) {
-				records.delim = d
-				break
-			}
-		}
-		names = strings.Split(line, records.delim)
-		_, text, _ = strings.Cut(text, "\n")
-		records.line = 2
-	}
-	for i, name := range names {
-		if _, dup := s.col[name]; !dup {
-			s.col[name] = i
-		}
-	}
-	if err := s.columns(); err != nil {
+	src, err := ScanSlurm(in.Name, bytes.NewReader(in.Data), in.Options.Location, func(r *SlurmRecord) error {
+		s.w.Rows++
+		s.row(r)
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
-	records.text, records.want = text, len(names)
-	for {
-		fields, line, whole, more := records.next()
-		if !more {
-			break
-		}
-		s.w.Rows++
-		if !whole {
-			s.drop(line, causeFields)
-			continue
-		}
-		s.rec = fields
-		s.row(line)
+	if !src.JSON {
+		s.note(in.zoneNote())
 	}
-	s.note(in.zoneNote())
 	s.note("GPU types bind a job only where ReqTRES or ReqGRES names them; AllocTRES tells what it got, not what it asked for.")
 	s.noteJobs(s.pastLimit, "ran", "ran", "past the time limit; a simulation that enforces limits ends such a job at its limit.")
 	s.noteJobs(s.noMemory, "has", "have", "an amount of memory that cannot be read (or Slurm's overflow value); none is asked for.")
 	return s.finish()
 }
 
-// columns checks that the header has what a replay needs.
-func (s *sacct) columns() error {
-	missing := ""
+// Cause says why no job can be made of a record by itself, "" where one can. live: jobs that
+// still run are taken.
+func (r *SlurmRecord) Cause(live bool) string {
+	outcome, _ := endState(r.State)
 	switch {
-	case !s.has("JobID", "JobIDRaw"):
-		missing = "JobID"
-	case !s.has("Submit"):
-		missing = "Submit"
-	case !s.has("State"):
-		missing = "State"
-	case !s.has("Elapsed", "ElapsedRaw") && !(s.has("Start") && s.has("End")):
-		missing = "Elapsed"
-	case !s.has("AllocTRES", "ReqTRES", "AllocGRES", "ReqGRES"):
-		missing = "AllocTRES (nothing else tells GPUs)"
-	}
-	if missing != "" {
-		return s.in.fail(1, "column "+missing+" is missing", "the columns of "+sacctCommand)
-	}
-	return nil
-}
-
-// has tells whether one of the columns is there.
-func (s *sacct) has(names ...string) bool {
-	for _, n := range names {
-		if _, ok := s.col[n]; ok {
-			return true
-		}
-	}
-	return false
-}
-
-// get returns the first non-empty field of the columns named.
-func (s *sacct) get(names ...string) string {
-	for _, n := range names {
-		if i, ok := s.col[n]; ok {
-			if v := strings.TrimSpace(s.rec[i]); v != "" {
-				return v
-			}
-		}
+	case r.Fault != "":
+		return r.Fault
+	case isStep(r.ID):
+		return causeStep
+	case strings.Contains(r.ID, "_["):
+		return "array record that is not expanded"
+	case liveState(r.State) && !live:
+		return causeRunning
+	case waitingState(r.State):
+		return "still waiting"
+	case r.Submit == workload.Unknown:
+		return causeSubmit
+	case r.NoStart && outcome == workload.OutcomeCancelled:
+		return causeCancelled
+	case r.NoStart:
+		return causeNoStart
+	case r.NoEnd && !liveState(r.State):
+		return "no end recorded"
 	}
 	return ""
 }
 
-// row turns one record into a job, or counts why not.
-func (s *sacct) row(line int) {
-	id, state := s.get("JobID", "JobIDRaw"), s.get("State")
-	submit, okSubmit := parseClock(s.get("Submit"), s.in.location())
-	outcome, _ := endState(state)
-	cause := ""
-	switch {
-	case strings.Contains(id, "."):
-		cause = "job step (.batch, .extern, .0)"
-	case strings.Contains(id, "_["):
-		cause = "array record that is not expanded"
-	case liveState(state):
-		cause = causeRunning
-	case waitingState(state):
-		cause = "still waiting"
-	case strings.EqualFold(state, "REQUEUED"):
-		cause = "run that was requeued (the job's last record counts)"
-	case !okSubmit:
-		cause = causeSubmit
-	case s.has("Start") && noTime(s.get("Start")) && outcome == workload.OutcomeCancelled:
-		cause = causeCancelled
-	case s.has("Start") && noTime(s.get("Start")):
-		cause = causeNoStart
-	case s.has("End") && noTime(s.get("End")):
-		cause = "no end recorded"
-	}
-	if cause != "" {
-		s.drop(line, cause)
-		return
-	}
-	a := actual(0, outcome)
-	if t, ok := parseClock(s.get("Start"), s.in.location()); ok {
-		a.Start = t
-	}
-	if t, ok := parseClock(s.get("End"), s.in.location()); ok {
-		a.End = t
-	}
-	var ok bool
-	if a.Duration, ok = s.elapsed(a); !ok {
-		s.drop(line, causeDuration)
-		return
-	}
-	if a.Duration == 0 && outcome == workload.OutcomeCancelled {
-		s.drop(line, causeCancelled)
-		return
-	}
-	need, cause := s.need()
-	if cause != "" {
-		s.drop(line, cause)
-		return
-	}
-	j := workload.Job{
-		ID: id, User: s.text(s.get("User")), Team: s.text(s.get("Account")), Partition: s.text(s.get("Partition")),
-		Submit: submit, Need: need, Limit: s.limit(), Labels: s.label("qos", s.text(s.get("QOS"))),
-	}
-	j.Priority, _ = strconv.ParseInt(s.get("Priority"), 10, 64)
-	if j.Limit > 0 && a.Duration > j.Limit {
-		s.pastLimit++
-	}
-	s.add(line, j, a)
+const (
+	causeStep     = "job step (.batch, .extern, .0)"
+	causeRequeued = "run that was requeued (the job's last record counts)"
+	causeEarlier  = "earlier run of a job (its last record counts)"
+)
+
+// Requeued tells whether the run ended with the job back in the queue by its own word;
+// others tell by the record that follows.
+func (r *SlurmRecord) Requeued() bool { return strings.EqualFold(r.State, "REQUEUED") }
+
+// Live tells whether the run had not ended.
+func (r *SlurmRecord) Live() bool { return liveState(r.State) }
+
+// Outcome is how the run ended.
+func (r *SlurmRecord) Outcome() workload.Outcome {
+	o, _ := endState(r.State)
+	return o
 }
 
-// elapsed is the run time: Elapsed leaves suspension out, so it comes before End - Start.
-func (s *sacct) elapsed(a workload.Actual) (workload.Span, bool) {
-	if v := s.get("ElapsedRaw"); v != "" {
-		if n, ok := parseWhole(v); ok && n >= 0 {
-			return n * workload.Second, true
-		}
+// Duration is the run time: Elapsed leaves suspension out, so it comes before End - Start.
+func (r *SlurmRecord) Duration() (workload.Span, bool) {
+	if r.Elapsed >= 0 {
+		return r.Elapsed, true
 	}
-	if d, ok := slurmSpan(s.get("Elapsed")); ok {
-		return d, true
-	}
-	if a.Start != workload.Unknown && a.End != workload.Unknown {
-		return a.End - a.Start, a.End >= a.Start
+	if r.Start != workload.Unknown && r.End != workload.Unknown {
+		return r.End - r.Start, r.End >= r.Start
 	}
 	return 0, false
 }
 
-// limit is the time limit; UNLIMITED and Partition_Limit are none.
-func (s *sacct) limit() workload.Span {
-	if n, ok := parseWhole(s.get("TimelimitRaw")); ok && n > 0 {
-		return n * workload.Minute
+// row turns one record into a job, or counts why not.
+func (s *slurmRows) row(r *SlurmRecord) {
+	cause := r.Cause(false)
+	if r.Requeued() && cause != causeStep && r.Fault == "" {
+		cause = causeRequeued
 	}
-	d, _ := slurmSpan(s.get("Timelimit"))
-	return d
+	a := actual(0, r.Outcome())
+	var ok bool
+	if a.Duration, ok = r.Duration(); cause == "" && !ok {
+		cause = causeDuration
+	}
+	if cause == "" && a.Duration == 0 && a.Outcome == workload.OutcomeCancelled {
+		cause = causeCancelled
+	}
+	if cause != "" {
+		s.drop(r.Line, cause)
+		return
+	}
+	need, noMemory, cause := s.lists.Need(r)
+	if noMemory {
+		s.noMemory++
+	}
+	if cause != "" {
+		s.drop(r.Line, cause)
+		return
+	}
+	need.GPUTypes = s.text(need.GPUTypes)
+	a.Start, a.End = r.Start, r.End
+	j := workload.Job{
+		ID: strings.Clone(r.ID), User: s.own(r.User), Team: s.own(r.Account), Partition: s.own(r.Partition),
+		Submit: r.Submit, Need: need, Limit: r.Limit, Labels: s.label("qos", strings.Clone(r.QOS)), Priority: r.Priority,
+	}
+	if s.again(r, &j, &a) {
+		return
+	}
+	if j.Limit > 0 && a.Duration > j.Limit {
+		s.pastLimit++
+	}
+	s.add(r.Line, j, a)
+}
+
+// again takes a later run of a job that is known already in its place: sacct -D lists the
+// runs of a job that was requeued, and the last counts.
+func (s *slurmRows) again(r *SlurmRecord, j *workload.Job, a *workload.Actual) bool {
+	if s.runs == nil {
+		if len(s.w.Jobs) == 0 || shortlexLess(s.highest, j.ID) {
+			s.highest = j.ID
+			return false
+		}
+		s.runs = make(map[string]int32, 2*len(s.w.Jobs))
+		for i := range s.w.Jobs {
+			s.runs[s.w.Jobs[i].ID] = int32(i)
+		}
+	}
+	i, ok := s.runs[j.ID]
+	if !ok || int(i) >= len(s.w.Jobs) || s.w.Jobs[i].ID != j.ID {
+		s.runs[j.ID] = int32(len(s.w.Jobs))
+		return false
+	}
+	was, at := &s.w.Jobs[i], &s.w.Actual[i]
+	if was.User != j.User || at.Start == workload.Unknown || a.Start == workload.Unknown || at.Start == a.Start {
+		return false // the ID was given again, or the record stands twice
+	}
+	s.drop(r.Line, causeEarlier)
+	j.Submit = min(j.Submit, was.Submit)
+	if was.Submit = j.Submit; a.Start > at.Start {
+		*was, *at = *j, *a
+	}
+	return true
+}
+
+// own keeps a name without the text that it stands in.
+func (b *builder) own(s string) string {
+	if known, ok := b.names.all[s]; ok {
+		return known
+	}
+	return b.text(strings.Clone(s))
 }
 
 // slurmSpan reads [D-]HH:MM:SS or MM:SS, each with an optional fraction.
@@ -294,65 +264,72 @@ func slurmSpan(s string) (workload.Span, bool) {
 	return days*workload.Day + total, true
 }
 
-// need reads what the job asked for and had. cause says why it cannot be told.
-func (s *sacct) need() (n workload.Need, cause string) {
-	req, alloc := s.get("ReqTRES"), s.get("AllocTRES")
-	nodes := max(tresAmount(alloc, "node"), tresAmount(req, "node"))
-	if v, ok := parseWhole(s.get("NNodes", "AllocNodes")); ok && nodes == 0 && v <= math.MaxInt32 {
-		nodes = v
+// Need reads what the job asked for and had. cause says why it cannot be told; noMemory, that
+// its memory cannot.
+func (l SlurmLists) Need(r *SlurmRecord) (n workload.Need, noMemory bool, cause string) {
+	nodes := max(tresAmount(r.AllocTRES, "node"), tresAmount(r.ReqTRES, "node"))
+	if nodes == 0 && r.Nodes <= math.MaxInt32 {
+		nodes = r.Nodes
 	}
 	// What was allocated decides; a request may leave GPUs out that a job got by
 	// its partition's defaults.
 	told := gpusTold{err: ErrNotTold}
-	for _, field := range []string{alloc, req, s.get("AllocGRES"), s.get("ReqGRES")} {
-		if told = s.gpus(field); !errors.Is(told.err, ErrNotTold) {
+	for _, field := range []string{r.AllocTRES, r.ReqTRES, r.AllocGRES, r.ReqGRES} {
+		if told = l.gpus(field); !errors.Is(told.err, ErrNotTold) {
 			break
 		}
 	}
 	switch {
 	case errors.Is(told.err, ErrCut):
-		return n, "GPU count may be cut"
+		return n, false, "GPU count may be cut"
 	case told.err != nil:
-		return n, "GPU count not told"
+		return n, false, "GPU count not told"
 	}
 	total := told.gpus.Total(max(nodes, 1))
 	if total > math.MaxInt32 {
-		return n, causeHugeTotal
+		return n, false, causeHugeTotal
 	}
-	for _, field := range []string{req, s.get("ReqGRES")} {
-		if asked := s.gpus(field); asked.err == nil && asked.gpus.TypeNames() != "" {
-			n.GPUTypes = s.text(asked.gpus.TypeNames())
+	for _, field := range []string{r.ReqTRES, r.ReqGRES} {
+		if asked := l.gpus(field); asked.err == nil && asked.gpus.TypeNames() != "" {
+			n.GPUTypes = asked.gpus.TypeNames()
 			break
 		}
 	}
 	if total == 0 {
 		n.GPUTypes = ""
 	}
-	cpus := max(tresAmount(alloc, "cpu"), 0)
+	cpus := max(tresAmount(r.AllocTRES, "cpu"), 0)
 	if cpus == 0 {
-		if cpus = tresAmount(req, "cpu"); cpus == 0 {
-			v, _ := parseCount(s.get("NCPUS", "AllocCPUS", "ReqCPUS"))
-			cpus = int64(max(v, 0))
+		if cpus = tresAmount(r.ReqTRES, "cpu"); cpus == 0 {
+			cpus = r.CPUs
 		}
 	}
-	n.GPUs, n.CPU, n.Memory = int32(total), cpus*1000, s.memory(req, alloc, nodes, cpus)
+	n.GPUs, n.CPU = int32(total), cpus*1000
+	n.Memory, noMemory = r.memory(nodes, cpus)
 	// A request for several nodes is a gang of equal tasks; otherwise the total is
 	// left to the scheduler to cut.
-	if asked := tresAmount(req, "node"); asked > 1 && total%asked == 0 {
+	if asked := tresAmount(r.ReqTRES, "node"); asked > 1 && total%asked == 0 {
 		n.Tasks = int32(asked)
 		n.GPUs = int32(total / asked)
 		n.CPU = (n.CPU + asked - 1) / asked
 		n.Memory = (n.Memory + asked - 1) / asked
 	}
-	return n, ""
+	return n, noMemory, ""
 }
 
-// gpus reads a list once for all rows that have it.
-func (s *sacct) gpus(list string) gpusTold {
-	told, ok := s.lists[list]
+// GPUs reads a list of resources, as [ParseGPUs] does.
+func (l SlurmLists) GPUs(list string) (GPUs, error) {
+	told := l.gpus(list)
+	return told.gpus, told.err
+}
+
+// gpus reads a list once for all records that have it.
+func (l SlurmLists) gpus(list string) gpusTold {
+	told, ok := l[list]
 	if !ok {
+		list = strings.Clone(list)
 		told.gpus, told.err = ParseGPUs(list)
-		s.lists[list] = told
+		l[list] = told
 	}
 	return told
 }
@@ -361,16 +338,16 @@ func (s *sacct) gpus(list string) gpusTold {
 const slurmOverflow = 2147483648
 
 // memory is the job's memory in MiB: that of the TRES list, else ReqMem, which
-// is per node (n) or per core (c) where it says so.
-func (s *sacct) memory(req, alloc string, nodes, cpus int64) int64 {
-	for _, list := range []string{alloc, req} {
+// is per node (n) or per core (c) where it says so. unread: it cannot be read.
+func (r *SlurmRecord) memory(nodes, cpus int64) (mib int64, unread bool) {
+	for _, list := range []string{r.AllocTRES, r.ReqTRES} {
 		if v := tresValue(list, "mem"); v != "" {
-			return slurmMiB(v)
+			return slurmMiB(v), false
 		}
 	}
-	v := s.get("ReqMem")
+	v := r.ReqMem
 	if v == "" || v == "0" || v == "?" {
-		return 0
+		return 0, false
 	}
 	times := int64(1)
 	switch v[len(v)-1] {
@@ -379,13 +356,12 @@ func (s *sacct) memory(req, alloc string, nodes, cpus int64) int64 {
 	case 'c':
 		v, times = v[:len(v)-1], max(cpus, 1)
 	}
-	mib := slurmMiB(v)
+	mib = slurmMiB(v)
 	if mib >= slurmOverflow || mib == 0 && strings.Trim(v, "0KMGTP.") != "" {
-		s.noMemory++
-		return 0
+		return 0, true
 	}
 	if mib > 1<<40/times {
-		return 0
+		return 0, false
 	}
-	return mib * times
+	return mib * times, false
 }

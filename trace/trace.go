@@ -92,9 +92,6 @@ func choose(in *Input) (Format, error) {
 			return f, nil
 		}
 	}
-	if isSacctJSON(head) {
-		return Format{}, in.failSacctJSON()
-	}
 	return Format{}, &Error{File: in.Name, Line: 1, Msg: "no known format begins with " + quote(firstLine(head)),
 		Want: "one of " + FormatNames() + " (or name the format)"}
 }
