@@ -3,10 +3,16 @@
 //
 // # What is read, and how
 //
-// The queue is polled as text ([Client.Queue], one RPC). For 10,000 waiting jobs that takes slurmctld and
-// the tool a tenth of what --json does. Text has a trap: names and comments of jobs are whatever their
-// owners like, separators and line breaks included. So no format that reads many jobs has such a field,
-// but for [Client.Texts], whose separator is drawn anew for each call. [Client.Jobs] puts all together.
+// The queue is polled as text ([Client.Queue], one RPC): 10,000 jobs that wait are a quarter of a second and 6 MiB, where
+// squeue --json takes 5 s and 32 MiB, and to decode it 3.6 s. [Client.Jobs] puts together all that there is to know, in 2 s.
+//
+// Text has a trap. Names and comments of jobs are whatever their owners like, separators and line breaks included; so are,
+// where accounting does not check them, accounts, labels and types of GPUs. Whoever can write a line of the queue decides
+// what runs. So what separates the fields is drawn anew for each call, and where scontrol mixes what it knows with what
+// owners wrote, that is first read with such separators and then taken out.
+//
+// Times are read as seconds since 1970: squeue, scontrol and sacct heed SLURM_TIME_FORMAT, sdiag tells both, JSON always
+// has numbers. No other option that somebody set in the environment reaches the tools.
 //
 // [DecodeJobs] and its kin read the JSON of Slurm 21.08 to 25.05 into the same structs, [REST] gets it
 // from slurmrestd. That a live cluster tells the same each way is tested.
