@@ -3,6 +3,8 @@ package slurmworld
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -238,29 +240,60 @@ func (w *World) keepBack(ctx context.Context, e *entry) {
 	w.soon = true
 }
 
-// gate has all that waits depend on the lease, and gives back what was left to Slurm. Tasks of an array that
-// wait together are one call.
+// gate has all that waits depend on the lease, and gives back what was left to Slurm: many jobs in one call. The
+// ID of an array would stand for tasks that were let go as well, so tasks are named.
 func (w *World) gate(ctx context.Context, list []*entry) {
-	done := map[string]bool{}
+	ids, tasks := map[string][]string{}, map[string]map[string][]int32{}
+	var order []string
+	booked := map[string]bool{}
 	for _, e := range list {
-		if !e.present || e.seen.State != slurm.Pending || e.run != nil || done[e.line] || !e.looked {
+		if !e.present || e.seen.State != slurm.Pending || e.run != nil || !e.looked {
 			continue
 		}
 		mine := e.why == "" && e.told
 		if gated(e.seen.Dependency, w.lease.id) == mine {
 			continue
 		}
-		dependency, where := open(e.seen.Dependency, w.lease.id), e.seen.Where
+		dependency := open(e.seen.Dependency, w.lease.id)
 		if mine {
 			text, ok := shut(e.seen.Dependency, w.lease.id)
 			if !ok {
 				continue // it waits for any of several; once it does not, it can be kept back
 			}
-			dependency, where = text, e.where
+			dependency = text
 		}
-		if done[e.line] = true; !w.token() {
-			return
+		if booked[e.line] || w.token() {
+			booked[e.line] = true
+		} else {
+			break
 		}
-		w.try(ctx, "keeping a job back", e.line, w.opts.Slurm.Update(ctx, e.line, "dependency="+dependency, "reqnodelist="+where))
+		if mine && e.seen.Tasks == nil && e.seen.Where != e.where { // the nodes of an earlier start
+			w.try(ctx, "keeping a job back", e.id, w.opts.Slurm.Update(ctx, e.id, "dependency="+dependency, "reqnodelist="+e.where))
+			continue
+		}
+		if ids[dependency] == nil && tasks[dependency] == nil {
+			order = append(order, dependency)
+		}
+		if e.seen.Tasks == nil {
+			ids[dependency] = append(ids[dependency], e.id)
+			continue
+		}
+		if tasks[dependency] == nil {
+			tasks[dependency] = map[string][]int32{}
+		}
+		_, k := numbers(e.id)
+		tasks[dependency][e.line] = append(tasks[dependency][e.line], int32(k))
+	}
+	for _, dependency := range order {
+		all := ids[dependency]
+		for _, line := range slices.Sorted(maps.Keys(tasks[dependency])) {
+			j := slurm.Job{ID: line, Tasks: tasks[dependency][line]}
+			all = append(all, j.Address())
+		}
+		failed, err := w.opts.Slurm.UpdateEach(ctx, all, "dependency="+dependency)
+		w.try(ctx, "keeping jobs back", "", err)
+		for _, id := range slices.Sorted(maps.Keys(failed)) {
+			w.try(ctx, "keeping a job back", id, failed[id])
+		}
 	}
 }

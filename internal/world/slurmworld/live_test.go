@@ -3,6 +3,7 @@ package slurmworld_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"testing"
@@ -136,6 +137,19 @@ func TestLive(t *testing.T) {
 	array := s.Sbatch("exit $SLURM_ARRAY_TASK_ID", "--array=0-2", "--gpus=4", "--comment=escala:min-runtime=1h,team=vision")
 	s.await("the array is done", func() bool {
 		return s.fate(array+"_0") == "completed" && s.fate(array+"_1") == "failed" && s.fate(array+"_2") == "failed"
+	})
+	mixed := s.Sbatch("sleep 2", "--array=0-5", "--gpus=8") // some run, some wait, and are kept back
+	s.await("the rest of an array is kept back", func() bool {
+		j := s.line(mixed)
+		return j.Reason == "Dependency" && len(j.Tasks) > 0 && len(j.Tasks) < 6
+	})
+	s.await("and comes to its end", func() bool {
+		for i := range 6 {
+			if s.fate(fmt.Sprint(mixed, "_", i)) != "completed" {
+				return false
+			}
+		}
+		return true
 	})
 	s.await("what gave way has come to its end", func() bool { return s.fate(low) == "completed" })
 	j, err := s.d.Job(t.Context(), low)

@@ -44,7 +44,7 @@ func (w *World) look(ctx context.Context) error {
 			w.follow(e)
 		}
 	}
-	w.asked = 0
+	w.read(ctx, list)
 	for _, e := range list {
 		if e.present && e.run == nil {
 			w.fresh(ctx, e)
@@ -364,7 +364,7 @@ func (w *World) keptBack(j *slurm.Job) string {
 func (w *World) fresh(ctx context.Context, e *entry) {
 	j := &e.seen
 	if !e.looked {
-		if w.classify(ctx, e); !e.looked {
+		if w.classify(e); !e.looked {
 			return
 		}
 	}
@@ -382,11 +382,28 @@ func (w *World) fresh(ctx context.Context, e *entry) {
 	}
 }
 
-// mostAsked is how many comments are read in one look: a long queue is taken in bit by bit.
-const mostAsked = 200
+// read reads the comments of jobs that are new, all in one call.
+func (w *World) read(ctx context.Context, list []*entry) {
+	var wanted []int64
+	for _, e := range list {
+		if e.present && e.run == nil && !e.looked && !e.told && w.managed(&e.seen) {
+			wanted = append(wanted, e.seen.Number)
+		}
+	}
+	w.texts = nil
+	if len(wanted) == 0 {
+		return
+	}
+	slices.Sort(wanted)
+	texts, err := w.opts.Slurm.Texts(ctx, slices.Compact(wanted)...)
+	if err != nil {
+		w.log.Warn("the comments of new jobs cannot be read", "err", err)
+	}
+	w.texts = texts
+}
 
 // classify finds out whether a job is escala's, and what it needs.
-func (w *World) classify(ctx context.Context, e *entry) {
+func (w *World) classify(e *entry) {
 	j := &e.seen
 	e.where = j.Where
 	if e.told && e.spec != nil { // the journal has it
@@ -404,21 +421,16 @@ func (w *World) classify(ctx context.Context, e *entry) {
 		e.looked, e.why = true, "asks for no GPUs"
 		return
 	}
-	if w.asked++; w.asked > mostAsked {
-		w.soon = true // at the next look; what is known by then is kept back first
-		return
-	}
-	comment, excluded, err := w.opts.Slurm.Comment(ctx, j.ID)
-	if err != nil {
-		w.log.Warn("the comment of a job cannot be read", "job", j.ID, "err", err)
+	text, ok := w.texts[j.Number]
+	if !ok {
 		return // at the next look
 	}
 	e.looked = true
-	d, err := parseComment(comment)
+	d, err := parseComment(text.Comment)
 	if err != nil {
 		w.log.Warn("a job's contract is not understood; it has the site's", "job", j.ID, "user", j.User, "err", err)
 	}
-	need, why := w.need(j, excluded)
+	need, why := w.need(j, text.Excluded)
 	if e.why = why; why != "" {
 		w.log.Info("a job is left to Slurm", "job", j.ID, "user", j.User, "why", "it "+why)
 		return

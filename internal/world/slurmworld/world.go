@@ -80,8 +80,8 @@ type World struct {
 	away  time.Time
 	blind bool
 	soon  bool
-	// asked counts the comments that were read in this look.
-	asked int
+	// texts are the comments of jobs that are new in this look, by number.
+	texts map[int64]slurm.Texts
 	// watch: nothing is changed, see [Shadow].
 	watch bool
 }
