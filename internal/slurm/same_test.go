@@ -31,6 +31,7 @@ func TestRealTextAndJSON(t *testing.T) {
 	waits := c.Sbatch("sleep 600", "--exclusive", "-N", "2-3", "--gpus-per-node=8", "--dependency=afterok:"+gang, "--exclude=n4", "--nice=5", "-p", "train,scav", "--no-requeue")
 	c.Sbatch("sleep 600", "--hold", "--array=1-9:2,20%3", "--gpus-per-task=1", "-n2", "-t", "UNLIMITED")
 	c.Sbatch("sleep 600", "--hold", "--array=7", "--gpus-per-socket=2", "--sockets-per-node=2", "-C", "ib|a", "-w", "n[1-2]")
+	c.Sbatch("sleep 600", "--hold", "--gpus=2k")
 	c.Sbatch("sleep 600", "--begin=now+1day", "--deadline=now+2days")
 	c.Run("sbatch", "--hold", "--output=/dev/null", "-N2", "--gpus=2", ":", "-N1", "--gpus=1", "--wrap=true")
 	c.Run("scontrol", "update", "jobid="+one, "admincomment=an operator's | words")
