@@ -116,6 +116,7 @@ func (e *Engine) holdAdopted(f *fact.Fact, pool int32) {
 		s.claimed(e, &a, &c)
 	}
 	e.claims = append(e.claims, c)
+	e.plan.broken = true // what was planned there is void
 }
 
 // adoptedStart completes the start of an adopted job.
