@@ -35,8 +35,14 @@ func (c *Cluster) needAccounting() {
 
 // accountingConf are the lines of slurm.conf for it.
 func (c *Cluster) accountingConf(port int) []string {
+	tracked := "gres/gpu"
+	for i := range c.opts.Nodes {
+		if t := ",gres/gpu:" + c.opts.typeOf(i); !strings.Contains(tracked+",", t+",") {
+			tracked += t
+		}
+	}
 	return []string{"AccountingStorageType=accounting_storage/slurmdbd", "AccountingStorageHost=127.0.0.1", fmt.Sprint("AccountingStoragePort=", port), "AccountingStoragePass=" + c.path("munge/sock"),
-		"AccountingStorageTRES=gres/gpu,gres/gpu:" + c.opts.GPUType}
+		"AccountingStorageTRES=" + tracked}
 }
 
 // startAccounting starts a database and slurmdbd, and has them know the cluster.

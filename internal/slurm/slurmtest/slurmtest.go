@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,12 +22,13 @@ import (
 
 // Options of a cluster. Zero values are sensible.
 type Options struct {
-	// Nodes n1, n2, ... (4), with GPUs (8) of GPUType (a100) each.
+	// Nodes n1, n2, ... (4), with GPUs (8) of GPUType (a100) each; of GPUTypes, one after the other, where there are some.
 	Nodes, GPUs int
 	GPUType     string
+	GPUTypes    []string
 	// Partitions are lines of slurm.conf; none = train (the default one) and scav, on all nodes.
 	Partitions []string
-	// Extra lines of slurm.conf.
+	// Extra lines of slurm.conf. They take the place of those that would set the same.
 	Extra []string
 	// Accounting has a database and slurmdbd, and with them accounts, rights and GPUs as TRES. It takes root (else the
 	// test is skipped) and some seconds more.
@@ -156,7 +158,11 @@ func (c *Cluster) write(paths map[string]string, ports []int) {
 	for i := range c.opts.GPUs {
 		must(os.WriteFile(c.path(fmt.Sprint("dev/gpu", i)), nil, 0o600))
 	}
-	must(os.WriteFile(c.path("etc/gres.conf"), []byte(fmt.Sprintf("NodeName=n[1-%d] Name=gpu Type=%s File=%s/dev/gpu[0-%d]\n", c.opts.Nodes, c.opts.GPUType, c.Dir, c.opts.GPUs-1)), 0o600))
+	gres := ""
+	for i := range c.opts.Nodes {
+		gres += fmt.Sprintf("NodeName=n%d Name=gpu Type=%s File=%s/dev/gpu[0-%d]\n", i+1, c.opts.typeOf(i), c.Dir, c.opts.GPUs-1)
+	}
+	must(os.WriteFile(c.path("etc/gres.conf"), []byte(gres), 0o600))
 	must(os.WriteFile(c.path("etc/cgroup.conf"), nil, 0o600))
 	must(os.WriteFile(c.path("log/jobcomp.txt"), nil, 0o600))
 	must(os.WriteFile(c.Conf, []byte(c.conf(ports)), 0o600))
@@ -188,14 +194,31 @@ func (c *Cluster) conf(ports []int) string {
 	if c.opts.JWT {
 		lines = append(lines, "AuthAltTypes=auth/jwt", "AuthAltParameters=jwt_key="+c.path("state/jwt.key"))
 	}
+	lines = slices.DeleteFunc(lines, func(line string) bool {
+		return slices.ContainsFunc(c.opts.Extra, func(extra string) bool { return strings.EqualFold(keyOf(line), keyOf(extra)) })
+	})
 	for i := range c.opts.Nodes {
-		lines = append(lines, fmt.Sprintf("NodeName=n%d NodeAddr=127.0.0.1 Port=%d CPUs=64 RealMemory=512000 Gres=gpu:%s:%d State=UNKNOWN", i+1, ports[i+2], c.opts.GPUType, c.opts.GPUs))
+		lines = append(lines, fmt.Sprintf("NodeName=n%d NodeAddr=127.0.0.1 Port=%d CPUs=64 RealMemory=512000 Gres=gpu:%s:%d State=UNKNOWN", i+1, ports[i+2], c.opts.typeOf(i), c.opts.GPUs))
 	}
 	if len(c.opts.Partitions) == 0 {
 		lines = append(lines, "PartitionName=train Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=60 State=UP", "PartitionName=scav Nodes=ALL MaxTime=INFINITE DefaultTime=60 State=UP")
 	}
 	lines = append(append(lines, c.opts.Partitions...), c.opts.Extra...)
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// keyOf is what a line of slurm.conf sets.
+func keyOf(line string) string {
+	key, _, _ := strings.Cut(line, "=")
+	return strings.TrimSpace(key)
+}
+
+// typeOf is the type of the GPUs of a node.
+func (o *Options) typeOf(node int) string {
+	if len(o.GPUTypes) == 0 {
+		return o.GPUType
+	}
+	return o.GPUTypes[node%len(o.GPUTypes)]
 }
 
 // spawn starts a daemon in the foreground. The guard ends it if the test cannot.
