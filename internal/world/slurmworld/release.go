@@ -17,12 +17,13 @@ type Released struct {
 }
 
 // Release gives a queue back to Slurm as it was: no job depends on a lease any more, and there is none. It
-// needs no daemon, and a daemon that runs would take the queue again: end it first.
+// needs no daemon, and a daemon that runs would take the queue again: end it first. It is to be called by
+// the user whose lease it is.
 func Release(ctx context.Context, c *slurm.Client, leaseName string) (*Released, error) {
 	if leaseName == "" {
 		leaseName = "escala-lease"
 	}
-	out, err := c.Run(ctx, "squeue", "-h", "-a", "-n", leaseName, "-o", "%A")
+	out, err := c.Run(ctx, "squeue", "-h", "-a", "--me", "-n", leaseName, "-o", "%A") // anybody may call a job like that
 	if err != nil {
 		return nil, fmt.Errorf("looking for leases: %w", err)
 	}
