@@ -1,0 +1,384 @@
+package slurmhist
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/internal/whatif"
+	"github.com/escala-sched/escala/workload"
+)
+
+// Options say how a history is made.
+type Options struct {
+	// Name of the workload, and of the cluster where Slurm does not name it.
+	Name string
+	// Location gives days their midnight; nil = UTC.
+	Location *time.Location
+	// Since bounds the jobs that figures are of, in Unix milliseconds; 0 = all. Those that ran
+	// or waited then are in the workload, and in no figure.
+	Since workload.Time
+	// Until is the time of the accounting, at which what still runs is taken to have ended;
+	// 0 = the last time that it tells.
+	Until workload.Time
+	// CPUJobs keeps jobs and nodes without GPUs.
+	CPUJobs bool
+	// Contract of jobs that declare none.
+	Contract workload.Contract
+}
+
+// History is a site's past as a workload on a cluster.
+type History struct {
+	Workload *workload.Workload
+	Cluster  *cluster.Spec
+	Runs     []whatif.PastRun
+	Report   *Report
+
+	g      *Gatherer
+	site   *Site
+	drafts []draft
+	// runs of the drafts, side by side with Runs.
+	places [][]word
+	types  []*runDraft
+	// nodes are those of the cluster by Slurm's name.
+	nodes map[string][]int32
+	hosts map[word][]word
+	since workload.Time
+}
+
+// ErrNothing says that the accounting holds no job that can be replayed.
+var ErrNothing = errors.New("no job that can be replayed")
+
+// Build makes a history of what was gathered. The gatherer is used up.
+func (g *Gatherer) Build(site *Site, o Options) (*History, error) {
+	if o.Location == nil {
+		o.Location = time.UTC
+	}
+	if o.Until == 0 {
+		for i := range g.recs {
+			for _, t := range []workload.Time{g.recs[i].submit, g.recs[i].start, g.recs[i].end} {
+				o.Until = max(o.Until, t)
+			}
+			if r := &g.recs[i]; r.end == workload.Unknown && r.start != workload.Unknown && r.elapsed > 0 {
+				o.Until = max(o.Until, r.start+r.elapsed)
+			}
+		}
+	}
+	h := &History{g: g, site: site, hosts: map[word][]word{}, Report: &Report{SchemaVersion: 1, Source: "slurm"}}
+	var simple tally
+	h.drafts = g.drafts(&o, &simple)
+	h.Report.Records = g.Records
+	h.wholeNodes(&simple)
+	if !o.CPUJobs {
+		h.drafts = slices.DeleteFunc(h.drafts, func(d draft) bool {
+			if d.gpus > 0 {
+				return false
+			}
+			g.left.add("asks for no GPU (--cpu-jobs keeps them)", d.hours, d.last.id())
+			return true
+		})
+	}
+	if len(h.drafts) == 0 {
+		return nil, h.nothing()
+	}
+	if err := h.makeCluster(&o); err != nil {
+		return nil, err
+	}
+	h.jobs(&o, &simple)
+	h.makeOutages()
+	r := h.Report
+	r.LeftOut, r.Simplified, r.BrokenComments, r.Limits = g.left.list(), simple.list(), g.broken.list(), site.untold.list()
+	r.count(h)
+	return h, nil
+}
+
+// nothing says why no job is left.
+func (h *History) nothing() error {
+	var all []string
+	for _, i := range h.g.left.list() {
+		all = append(all, strconv.Itoa(i.Jobs)+" "+i.Cause)
+	}
+	if len(all) == 0 {
+		return ErrNothing
+	}
+	return fmt.Errorf("%w: %s", ErrNothing, strings.Join(all, ", "))
+}
+
+// wholeNodes gives jobs that had their nodes for themselves all GPUs of these.
+func (h *History) wholeNodes(simple *tally) {
+	if len(h.site.Nodes) == 0 {
+		return
+	}
+	nodes := map[string]*Node{}
+	for i := range h.site.Nodes {
+		nodes[h.site.Nodes[i].Name] = &h.site.Nodes[i]
+	}
+	exclusive := map[string]bool{}
+	for _, p := range h.site.Partitions {
+		exclusive[p.Name] = p.Exclusive
+	}
+	for i := range h.drafts {
+		d := &h.drafts[i]
+		for k := range d.runs {
+			r := &d.runs[k]
+			var cpus, gpus int64
+			each := int64(-1)
+			hosts := h.g.hosts(h.hosts, r.nodes)
+			for _, w := range hosts {
+				n := nodes[h.g.words.get(w)]
+				if n == nil {
+					cpus, gpus = -1<<40, -1<<40
+					continue
+				}
+				cpus, gpus = cpus+n.CPUs, gpus+n.gpus()
+				if each < 0 {
+					each = n.gpus()
+				} else if each != n.gpus() {
+					each = 0
+				}
+			}
+			if gpus <= r.gpus || (cpus <= 0 || r.cpus < cpus) && !exclusive[h.g.words.get(d.last.partition)] {
+				continue
+			}
+			d.hours += gpuHours(gpus-r.gpus, r.elapsed)
+			r.gpus, r.types = gpus, nil
+			if k != len(d.runs)-1 {
+				continue
+			}
+			d.gpus = gpus
+			cpu, memory := d.need.CPU*int64(max(d.need.Tasks, 1)), d.need.Memory*int64(max(d.need.Tasks, 1))
+			d.need.Tasks, d.need.GPUs, d.need.Span, d.need.CPU, d.need.Memory = 0, int32(gpus), len(hosts) > 1, cpu, memory
+			if n := int64(len(hosts)); each > 0 && n > 1 {
+				d.need.Tasks, d.need.GPUs, d.need.Span, d.need.CPU, d.need.Memory = int32(n), int32(each), false, (cpu+n-1)/n, (memory+n-1)/n
+			}
+			simple.add("had its nodes for itself: holds all their GPUs", d.hours, d.last.id())
+		}
+	}
+}
+
+// makeCluster makes the cluster of the site's nodes, and of those that are not there but ran
+// something.
+func (h *History) makeCluster(o *Options) error {
+	spec := &cluster.Spec{Name: h.g.clusterName(o.Name)}
+	from := &h.Report.Cluster
+	memory := false
+	for i := range h.drafts {
+		memory = memory || h.drafts[i].need.Memory > 0
+	}
+	h.nodes = map[string][]int32{}
+	known := map[string]bool{}
+	take := func(n *Node) {
+		known[n.Name] = true
+		switch {
+		case n.gpus() == 0 && (!o.CPUJobs || n.CPUs == 0):
+			from.WithoutGPUs++
+			return
+		case len(n.GPUs) > 1:
+			from.Split++
+		}
+		for _, x := range n.spec(memory) {
+			if x.GPUs > cluster.MaxGPUsPerNode {
+				from.Large++
+				x.GPUs = cluster.MaxGPUsPerNode
+			}
+			h.nodes[n.Name] = append(h.nodes[n.Name], int32(len(spec.Nodes)))
+			spec.Nodes = append(spec.Nodes, x)
+		}
+	}
+	for i := range h.site.Nodes {
+		take(&h.site.Nodes[i])
+	}
+	from.Told = len(spec.Nodes)
+	for _, n := range h.g.deduce(h.drafts, func(name string) bool { return known[name] }, o.CPUJobs) {
+		take(&n)
+	}
+	from.Deduced = len(spec.Nodes) - from.Told
+	if len(spec.Nodes) == 0 {
+		return fmt.Errorf("nothing tells the nodes of the cluster: neither a list of nodes nor the column NodeList")
+	}
+	h.Cluster = spec
+	return spec.Check()
+}
+
+// clusterName is that of most records.
+func (g *Gatherer) clusterName(otherwise string) string {
+	best, n := "", 0
+	for name, count := range g.clusters {
+		if name != "" && (count > n || count == n && name < best) {
+			best, n = name, count
+		}
+	}
+	return cmp.Or(best, otherwise, "slurm")
+}
+
+// jobs makes the workload.
+func (h *History) jobs(o *Options, simple *tally) {
+	g := h.g
+	slices.SortStableFunc(h.drafts, func(a, b draft) int {
+		return cmp.Or(cmp.Compare(a.submit(), b.submit()), cmp.Compare(a.first.number, b.first.number), cmp.Compare(a.first.task, b.first.task))
+	})
+	first := h.drafts[0].submit()
+	y, m, day := time.UnixMilli(first).In(o.Location).Date()
+	epoch := time.Date(y, m, day, 0, 0, 0, 0, o.Location).UnixMilli()
+	w := &workload.Workload{Name: o.Name, Epoch: epoch, Format: "slurm", Rows: g.Records}
+	w.Jobs, w.Actual = make([]workload.Job, 0, len(h.drafts)), make([]workload.Actual, 0, len(h.drafts))
+	h.Workload = w
+	if o.Since > first {
+		h.since = o.Since - epoch
+	}
+	f := newFeatures(h)
+	labels := map[[2]string]map[string]string{}
+	for i := range h.drafts {
+		d := &h.drafts[i]
+		id := d.first.id()
+		if d.parts > 1 {
+			id = strconv.FormatInt(d.first.number, 10)
+		}
+		said := &g.said[d.first.said]
+		j := workload.Job{ID: id, User: g.words.get(d.first.user), Team: cmp.Or(said.team, g.words.get(d.first.account)), Partition: g.words.get(d.last.partition),
+			Submit: d.submit() - epoch, Need: d.need, Limit: d.first.limit, Estimate: said.estimate, Contract: fill(said.contract, o.Contract)}
+		j.Labels = h.labels(labels, d)
+		j.Priority = h.site.QOS[g.words.get(d.last.qos)] // what Slurm computed is no declaration
+		h.partition(&j, d, simple)
+		f.apply(&j, d, simple)
+		h.simplified(d, simple)
+		if d.first.flags&flagBroken != 0 {
+			g.broken.add("comment for escala that cannot be read: the site's defaults hold", d.hours, id)
+		}
+		h.Report.contracts(&said.contract, d)
+		a := workload.Actual{Outcome: d.outcome, Start: d.runs[0].start - epoch, End: d.runs[len(d.runs)-1].end - epoch}
+		a.Duration = h.record(d, int32(i), &j, epoch)
+		w.Jobs, w.Actual = append(w.Jobs, j), append(w.Actual, a)
+	}
+}
+
+// submit is when the job could start for the first time: what kept it before, a dependency, a
+// hold, a date, the limit of its array, was no wait for GPUs.
+func (d *draft) submit() workload.Time {
+	at := d.first.submit
+	if e := d.first.eligible; e != workload.Unknown && e > at {
+		at = e
+	}
+	return min(at, d.runs[0].start)
+}
+
+// labels are shared by jobs that have the same.
+func (h *History) labels(known map[[2]string]map[string]string, d *draft) map[string]string {
+	key := [2]string{h.g.words.get(d.last.qos)}
+	if d.first.task >= 0 {
+		key[1] = strconv.FormatInt(d.first.number, 10)
+	}
+	if key == ([2]string{}) {
+		return nil
+	}
+	l, ok := known[key]
+	if !ok {
+		l = map[string]string{}
+		if key[0] != "" {
+			l["qos"] = key[0]
+		}
+		if key[1] != "" {
+			l["array"] = key[1]
+		}
+		known[key] = l
+	}
+	return l
+}
+
+// partition takes one that the cluster has.
+func (h *History) partition(j *workload.Job, d *draft, simple *tally) {
+	if first, _, several := strings.Cut(j.Partition, ","); several {
+		simple.add("named several partitions: bound to the first", d.hours, j.ID)
+		j.Partition = first
+	}
+	if j.Partition == "" || h.has(j.Partition) {
+		return
+	}
+	simple.add("its partition is none of the cluster's any more: bound to none", d.hours, j.ID)
+	j.Partition = ""
+}
+
+func (h *History) has(partition string) bool {
+	bound := false
+	for i := range h.Cluster.Nodes {
+		if p := h.Cluster.Nodes[i].Partitions; len(p) > 0 {
+			if bound = true; slices.Contains(p, partition) {
+				return true
+			}
+		}
+	}
+	return !bound
+}
+
+// simplified counts what is not modelled of a job.
+func (h *History) simplified(d *draft, simple *tally) {
+	id := d.first.id()
+	if d.first.eligible != workload.Unknown && d.first.eligible > d.first.submit {
+		simple.add("could start later than it was submitted (dependency, hold, date, limit of its array): submitted then", d.hours, id)
+	}
+	if d.last.flags&flagReserved != 0 {
+		simple.add("ran in a reservation: reservations are not modelled", d.hours, id)
+	}
+	if d.last.flags&flagLicensed != 0 {
+		simple.add("asks for licences: not modelled", d.hours, id)
+	}
+	if n := d.need; n.Tasks > 1 && n.GPUs > 0 && h.packs(n.GPUs) {
+		simple.add("several nodes with a part of the GPUs of each: tasks may share a node", d.hours, id)
+	}
+}
+
+// packs tells whether two tasks of so many GPUs may lie on one node.
+func (h *History) packs(gpus int32) bool {
+	for i := range h.Cluster.Nodes {
+		if h.Cluster.Nodes[i].GPUs >= 2*gpus {
+			return true
+		}
+	}
+	return false
+}
+
+// record notes the runs of a job, and returns the work that it needed: its last run, and what
+// earlier ones had saved.
+func (h *History) record(d *draft, n int32, j *workload.Job, epoch workload.Time) workload.Span {
+	work := workload.Span(0)
+	for k := range d.runs {
+		r := &d.runs[k]
+		p := whatif.PastRun{Job: n, Attempt: int32(k + 1), Start: r.start - epoch, End: r.end - epoch, Milli: r.gpus * 1000}
+		if k < len(d.runs)-1 {
+			state := h.g.words.get(r.state)
+			safe := kept(j.Contract, r.elapsed, state != "NODE_FAIL")
+			work += safe
+			p.Again, p.Lost, p.Cause = true, r.elapsed-safe, fact.CausePreempted
+			switch state {
+			case "NODE_FAIL", "BOOT_FAIL":
+				p.Cause = fact.CauseNodeFailure
+			case "PREEMPTED":
+			default:
+				p.Cause = fact.CauseOperator
+			}
+			h.Report.again(r, p.Lost, state)
+		}
+		h.Runs = append(h.Runs, p)
+		h.places, h.types = append(h.places, h.g.hosts(h.hosts, r.nodes)), append(h.types, r)
+	}
+	return work + max(d.elapsed, 0)
+}
+
+// makeOutages takes the events of nodes into the cluster.
+func (h *History) makeOutages() {
+	if len(h.site.Events) == 0 {
+		return
+	}
+	var end workload.Time
+	for i := range h.Runs {
+		end = max(end, h.Runs[i].End)
+	}
+	o := outages(h.site.Events, h.nodes, h.Cluster, h.Workload.Epoch, max(h.Workload.Jobs[0].Submit, 0), end)
+	h.Report.Outages = &o
+}
