@@ -16,13 +16,14 @@ import (
 )
 
 func workloadCommand(s *State) *cobra.Command {
-	return group("workload", "Look at, convert, make and anonymize workloads",
+	return group("workload", "Look at, import, convert, make and anonymize workloads",
 		`A workload is a list of jobs with what happened to each: a log to replay, or a
 made-up one. docs/trace-formats.md says how each format is read.`,
 		`  escala workload info jobs.csv
+  escala workload import slurm --since 90d --out quarter
   escala workload convert cluster_log.csv jobs.csv
   escala workload anonymize sacct.txt jobs.jsonl --key-file key`,
-		workloadInfoCommand(s), workloadCheckCommand(s), workloadConvertCommand(s), workloadGenerateCommand(s),
+		workloadInfoCommand(s), workloadCheckCommand(s), workloadImportCommand(s), workloadConvertCommand(s), workloadGenerateCommand(s),
 		workloadAnonymizeCommand(s), workloadFormatsCommand(s))
 }
 
