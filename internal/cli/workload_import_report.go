@@ -75,6 +75,9 @@ func clusterText(c *slurmhist.Capacity) string {
 	if c.Split > 0 {
 		t += fmt.Sprintf("; %s of several GPU types became one for each", plural(c.Split, "node"))
 	}
+	if c.Large > 0 {
+		t += fmt.Sprintf("; %s of more than 64 GPUs have 64 here", plural(c.Large, "node"))
+	}
 	if c.WithoutGPUs > 0 {
 		t += fmt.Sprintf("; %s without GPUs left out", plural(c.WithoutGPUs, "node"))
 	}

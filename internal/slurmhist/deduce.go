@@ -2,6 +2,7 @@ package slurmhist
 
 import (
 	"cmp"
+	"container/heap"
 	"maps"
 	"slices"
 
@@ -11,69 +12,126 @@ import (
 
 // seen is what runs tell of a node.
 type seen struct {
-	partitions map[word]bool
-	// now and most are GPUs in use by type; "" is the sum of all. cpus likewise.
-	now, most         map[string]int64
+	partitions []word
+	// now and most are GPUs in use, of all types and then of each; cpus likewise.
+	now, most         []int64
 	cpusNow, cpusMost int64
 }
 
-// use is a change of what a node has in use.
-type use struct {
-	at         workload.Time
-	node       word
-	kind       string
-	gpus, cpus int64
+func (n *seen) take(kind int, gpus int64) {
+	for len(n.now) <= kind {
+		n.now, n.most = append(n.now, 0), append(n.most, 0)
+	}
+	n.now[kind] += gpus
+	n.most[kind] = max(n.most[kind], n.now[kind])
 }
 
-// deduce makes nodes of what ran: those of only that are not nil are left out. A node has as many
-// GPUs as were ever in use on it at once.
+// deducer follows what was in use where.
+type deducer struct {
+	g     *Gatherer
+	nodes map[word]*seen
+	names map[word][]word
+	// kinds are the types of GPUs by number, from 1 on.
+	kinds   map[string]int
+	running []ending
+}
+
+// ending is a run that goes on until a time.
+type ending struct {
+	at  workload.Time
+	run *runDraft
+}
+
+// deduce makes nodes of what ran, but for those that are known. A node has as many GPUs as were
+// ever in use on it at once.
 func (g *Gatherer) deduce(drafts []draft, known func(node string) bool, cpuJobs bool) []Node {
-	nodes := map[word]*seen{}
-	var uses []use
-	names := map[word][]word{}
+	d := &deducer{g: g, nodes: map[word]*seen{}, names: map[word][]word{}, kinds: map[string]int{}}
+	var runs []*runDraft
 	for i := range drafts {
-		d := &drafts[i]
-		for k := range d.runs {
-			r := &d.runs[k]
-			hosts := g.hosts(names, r.nodes)
-			if len(hosts) == 0 {
-				continue
-			}
-			for _, h := range hosts {
-				if nodes[h] == nil {
-					nodes[h] = &seen{partitions: map[word]bool{}, now: map[string]int64{}, most: map[string]int64{}}
+		for k := range drafts[i].runs {
+			r := &drafts[i].runs[k]
+			for _, h := range g.hosts(d.names, r.nodes) {
+				if d.nodes[h] == nil {
+					d.nodes[h] = &seen{}
 				}
-				nodes[h].partitions[d.last.partition] = true
+				if n, p := d.nodes[h], drafts[i].last.partition; !slices.Contains(n.partitions, p) {
+					n.partitions = append(n.partitions, p)
+				}
 			}
-			uses = g.uses(uses, r, hosts)
+			if r.end > r.start {
+				runs = append(runs, r)
+			}
 		}
 	}
-	slices.SortFunc(uses, func(a, b use) int { // ends before starts
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.gpus, b.gpus), cmp.Compare(a.cpus, b.cpus))
-	})
-	for i := range uses {
-		u := &uses[i]
-		n := nodes[u.node]
-		n.now[u.kind] += u.gpus
-		n.most[u.kind] = max(n.most[u.kind], n.now[u.kind])
-		if u.kind == "" {
-			n.cpusNow += u.cpus
-			n.cpusMost = max(n.cpusMost, n.cpusNow)
+	slices.SortStableFunc(runs, func(a, b *runDraft) int { return cmp.Compare(a.start, b.start) })
+	for _, r := range runs {
+		for len(d.running) > 0 && d.running[0].at <= r.start {
+			d.use(heap.Pop(d).(ending).run, -1)
 		}
+		d.use(r, 1)
+		heap.Push(d, ending{r.end, r})
 	}
-	var out []Node
-	for w, n := range nodes {
-		name := g.words.get(w)
-		if known(name) || n.most[""] == 0 && !cpuJobs {
+	return d.found(known, cpuJobs)
+}
+
+// Len, Less, Swap, Push and Pop make a heap of the runs by their ends.
+func (d *deducer) Len() int           { return len(d.running) }
+func (d *deducer) Less(i, k int) bool { return d.running[i].at < d.running[k].at }
+func (d *deducer) Swap(i, k int)      { d.running[i], d.running[k] = d.running[k], d.running[i] }
+
+// Push adds one.
+func (d *deducer) Push(x any) { d.running = append(d.running, x.(ending)) }
+
+// Pop takes the last.
+func (d *deducer) Pop() any {
+	n := len(d.running) - 1
+	x := d.running[n]
+	d.running = d.running[:n]
+	return x
+}
+
+// use adds what a run has in use on its nodes, or takes it away. Types are of a node where all of
+// the run's are, or where it had one node.
+func (d *deducer) use(r *runDraft, sign int64) {
+	hosts := d.g.hosts(d.names, r.nodes)
+	n := int64(len(hosts))
+	for _, h := range hosts {
+		x := d.nodes[h]
+		x.cpusNow += sign * (r.cpus / n)
+		x.cpusMost = max(x.cpusMost, x.cpusNow)
+		if r.gpus%n != 0 { // at least one each; who had the rest is not told
+			x.take(0, sign)
 			continue
 		}
-		x := Node{Name: name, GPUs: n.types()}
+		x.take(0, sign*(r.gpus/n))
+		if len(r.types) != 1 && n != 1 {
+			continue
+		}
+		for _, t := range r.types {
+			k, ok := d.kinds[t.Name]
+			if !ok {
+				k = len(d.kinds) + 1
+				d.kinds[t.Name] = k
+			}
+			x.take(k, sign*(t.Count/n))
+		}
+	}
+}
+
+func (d *deducer) found(known func(node string) bool, cpuJobs bool) []Node {
+	var out []Node
+	for w, n := range d.nodes {
+		name := d.g.words.get(w)
+		if known(name) || (len(n.most) == 0 || n.most[0] == 0) && !cpuJobs {
+			continue
+		}
+		x := Node{Name: name, GPUs: d.types(n)}
 		if cpuJobs {
 			x.CPUs = n.cpusMost
 		}
-		for p := range n.partitions {
+		for _, p := range n.partitions {
 			if p != 0 {
-				x.Partitions = append(x.Partitions, g.words.get(p))
+				x.Partitions = append(x.Partitions, d.g.words.get(p))
 			}
 		}
 		slices.Sort(x.Partitions)
@@ -85,50 +143,23 @@ func (g *Gatherer) deduce(drafts []draft, known func(node string) bool, cpuJobs 
 
 // types are the GPUs of a node: of one type all that were in use, of several what was in use of
 // each.
-func (n *seen) types() []trace.GPUType {
-	kinds := slices.Sorted(maps.Keys(n.most))
-	kinds = slices.DeleteFunc(kinds, func(k string) bool { return k == "" || n.most[k] == 0 })
-	switch {
-	case n.most[""] == 0:
+func (d *deducer) types(n *seen) []trace.GPUType {
+	if len(n.most) == 0 || n.most[0] == 0 {
 		return nil
-	case len(kinds) == 0:
-		return []trace.GPUType{{Count: n.most[""]}}
-	case len(kinds) == 1:
-		return []trace.GPUType{{Name: kinds[0], Count: n.most[""]}}
 	}
 	var out []trace.GPUType
-	for _, k := range kinds {
-		out = append(out, trace.GPUType{Name: k, Count: n.most[k]})
+	for _, name := range slices.Sorted(maps.Keys(d.kinds)) {
+		if k := d.kinds[name]; k < len(n.most) && n.most[k] > 0 {
+			out = append(out, trace.GPUType{Name: name, Count: n.most[k]})
+		}
+	}
+	switch len(out) {
+	case 0:
+		return []trace.GPUType{{Count: n.most[0]}}
+	case 1:
+		out[0].Count = n.most[0]
 	}
 	return out
-}
-
-// uses adds what a run has in use on its nodes. Types are of a node where all of the run's are,
-// or where it had one node.
-func (g *Gatherer) uses(uses []use, r *runDraft, hosts []word) []use {
-	add := func(node word, kind string, gpus, cpus int64) {
-		if gpus > 0 || cpus > 0 {
-			uses = append(uses, use{r.start, node, kind, gpus, cpus}, use{r.end, node, kind, -gpus, -cpus})
-		}
-	}
-	if r.end <= r.start {
-		return uses
-	}
-	n := int64(len(hosts))
-	even := r.gpus%n == 0
-	for _, h := range hosts {
-		if !even { // at least one each; who had the rest is not told
-			add(h, "", 1, r.cpus/n)
-			continue
-		}
-		add(h, "", r.gpus/n, r.cpus/n)
-		if len(r.types) == 1 || n == 1 {
-			for _, t := range r.types {
-				add(h, t.Name, t.Count/n, 0)
-			}
-		}
-	}
-	return uses
 }
 
 // hosts are the nodes of a run. A list that cannot be read names none.

@@ -78,6 +78,8 @@ type Gatherer struct {
 	Records  int
 	clusters map[string]int
 	left     tally
+	// slab holds lists of one word.
+	slab []word
 	// broken counts comments that cannot be read.
 	broken tally
 }

@@ -229,6 +229,11 @@ func (h *History) jobs(o *Options, simple *tally) {
 	w := &workload.Workload{Name: o.Name, Epoch: epoch, Format: "slurm", Rows: g.Records}
 	w.Jobs, w.Actual = make([]workload.Job, 0, len(h.drafts)), make([]workload.Actual, 0, len(h.drafts))
 	h.Workload = w
+	runs := 0
+	for i := range h.drafts {
+		runs += len(h.drafts[i].runs)
+	}
+	h.Runs, h.places, h.types = make([]whatif.PastRun, 0, runs), make([][]word, 0, runs), make([]*runDraft, 0, runs)
 	if o.Since > first {
 		h.since = o.Since - epoch
 	}

@@ -38,7 +38,13 @@ type runDraft struct {
 // ends then.
 func (g *Gatherer) drafts(o *Options, simple *tally) []draft {
 	g.sort()
-	var out []draft
+	jobs := 0
+	for i := range g.recs {
+		if i == 0 || !g.recs[i].sameJob(&g.recs[i-1]) {
+			jobs++
+		}
+	}
+	out := make([]draft, 0, jobs)
 	var het []draft
 	flush := func() {
 		if len(het) > 0 {
@@ -86,6 +92,7 @@ func (g *Gatherer) draft(recs []record, o *Options, simple *tally) (draft, bool)
 		n = len(recs)
 	}
 	d.last = &recs[n-1]
+	d.runs = make([]runDraft, 0, n)
 	for i := range recs[:n] {
 		r := g.run(&recs[i], o)
 		d.hours += gpuHours(r.gpus, r.elapsed)
@@ -153,7 +160,9 @@ func (g *Gatherer) run(r *record, o *Options) runDraft {
 		out.gpus = int64(need.TotalGPUs())
 	}
 	if out.cpus = tres(s.AllocTRES, "cpu"); r.nodes != 0 {
-		out.nodes = []word{r.nodes}
+		g.slab = append(g.slab, r.nodes)
+		n := len(g.slab)
+		out.nodes = g.slab[n-1 : n : n]
 	}
 	return out
 }
