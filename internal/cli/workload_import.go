@@ -87,7 +87,7 @@ nothing to escala.`,
 	fs.StringVar(&f.qos, "qos", "", "`file` of sacctmgr -P show qos: priorities of jobs")
 	fs.StringVar(&f.events, "events", "", "`file` of sacctmgr -P show event: when nodes were down or drained")
 	fs.StringVar(&f.assoc, "assoc", "", "`file` of sacctmgr -P show assoc tree: becomes budgets.yaml")
-	fs.StringVar(&f.which, "slurm-cluster", "", "`name` of the cluster, where the associations are of several")
+	fs.StringVar(&f.which, "slurm-cluster", "", "`name` of the cluster, where records or associations are of several (default: that of most records)")
 	fs.StringVar(&f.timezone, "timezone", "", "time `zone` of the times in files, such as Europe/Paris (default UTC)")
 	fs.BoolVar(&f.cpuJobs, "cpu-jobs", false, "keep jobs and nodes without GPUs")
 	fs.Var(span{&f.contract.MinRuntime}, "min-runtime", "minimum runtime of jobs that declare none (default: the policy's)")
@@ -355,7 +355,7 @@ func (c counter) Write(p []byte) (int, error) {
 
 // build makes the history.
 func (m *imported) build() error {
-	o := slurmhist.Options{Name: filepath.Base(filepath.Clean(m.f.out)), Location: m.loc, CPUJobs: m.f.cpuJobs, Contract: m.f.contract}
+	o := slurmhist.Options{Name: filepath.Base(filepath.Clean(m.f.out)), Location: m.loc, CPUJobs: m.f.cpuJobs, Contract: m.f.contract, Cluster: m.f.which}
 	if !m.since.IsZero() {
 		o.Since = m.since.UnixMilli()
 	}

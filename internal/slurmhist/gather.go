@@ -50,6 +50,7 @@ type record struct {
 	submit, eligible, start, end workload.Time
 	elapsed, limit               workload.Span
 	user, account, partition     word
+	cluster                      word
 	qos, state, nodes            word
 	constraints, req, alloc      word
 	reqMem, reqGRES, allocGRES   word
@@ -76,7 +77,7 @@ type Gatherer struct {
 	saidN map[declared]int32
 	// Records that were read, each once, and of which cluster each.
 	Records  int
-	clusters map[string]int
+	clusters map[word]int
 	left     tally
 	// slab holds lists of one word.
 	slab []word
@@ -86,7 +87,7 @@ type Gatherer struct {
 
 // NewGatherer returns one without records.
 func NewGatherer() *Gatherer {
-	return &Gatherer{lists: trace.SlurmLists{}, said: []declared{{}}, saidN: map[declared]int32{{}: 0}, clusters: map[string]int{}}
+	return &Gatherer{lists: trace.SlurmLists{}, said: []declared{{}}, saidN: map[declared]int32{{}: 0}, clusters: map[word]int{}}
 }
 
 // Add takes a record. It may be of a run that is known already: slices of time overlap.
@@ -108,10 +109,11 @@ func (g *Gatherer) Add(r *trace.SlurmRecord) {
 		g.left.add(cause, 0, strings.Clone(r.ID))
 		return
 	}
-	g.clusters[g.words.get(g.words.put(r.Cluster))]++
+	cluster := g.words.put(r.Cluster)
+	g.clusters[cluster]++
 	x := record{
 		number: number, task: task, part: part, submit: r.Submit, eligible: r.Eligible, start: r.Start, end: r.End, elapsed: -1, limit: r.Limit,
-		user: g.words.put(r.User), account: g.words.put(r.Account), partition: g.words.put(r.Partition), qos: g.words.put(r.QOS), state: g.words.put(r.State),
+		cluster: cluster, user: g.words.put(r.User), account: g.words.put(r.Account), partition: g.words.put(r.Partition), qos: g.words.put(r.QOS), state: g.words.put(r.State),
 		nodes: g.words.put(r.NodeList), constraints: g.words.put(r.Constraints), req: g.words.put(r.ReqTRES), alloc: g.words.put(r.AllocTRES),
 		reqMem: g.words.put(r.ReqMem), reqGRES: g.words.put(r.ReqGRES), allocGRES: g.words.put(r.AllocGRES),
 		nnodes: int32(min(r.Nodes, 1<<30)), cpus: int32(min(r.CPUs, 1<<30)), seq: int32(len(g.recs)),

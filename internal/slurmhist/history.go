@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +32,8 @@ type Options struct {
 	CPUJobs bool
 	// Contract of jobs that declare none.
 	Contract workload.Contract
+	// Cluster is the one whose jobs count, where the accounting is of several; "" = that of most.
+	Cluster string
 }
 
 // History is a site's past as a workload on a cluster.
@@ -50,6 +53,10 @@ type History struct {
 	nodes map[string][]int32
 	hosts map[word][]word
 	since workload.Time
+	// bound are the nodes of partitions that are parts of larger ones.
+	bound map[string]string
+	// most are the GPUs of the largest node by types that are asked for.
+	most map[string]int32
 }
 
 // ErrNothing says that the accounting holds no job that can be replayed.
@@ -70,6 +77,10 @@ func (g *Gatherer) Build(site *Site, o Options) (*History, error) {
 			}
 		}
 	}
+	name, err := g.oneCluster(&o)
+	if err != nil {
+		return nil, err
+	}
 	h := &History{g: g, site: site, hosts: map[word][]word{}, Report: &Report{SchemaVersion: 1, Source: "slurm"}}
 	var simple tally
 	h.drafts = g.drafts(&o, &simple)
@@ -80,16 +91,21 @@ func (g *Gatherer) Build(site *Site, o Options) (*History, error) {
 			if d.gpus > 0 {
 				return false
 			}
-			g.left.add("asks for no GPU (--cpu-jobs keeps them)", d.hours, d.last.id())
+			cause := "asks for no GPU (--cpu-jobs keeps them)"
+			if g.parts(d.last) {
+				cause = "asks for parts of GPUs (gres/shard, gres/mps): how large they are is not told"
+			}
+			g.left.add(cause, d.hours, d.last.id())
 			return true
 		})
 	}
 	if len(h.drafts) == 0 {
 		return nil, h.nothing()
 	}
-	if err := h.makeCluster(&o); err != nil {
+	if err := h.makeCluster(&o, name); err != nil {
 		return nil, err
 	}
+	h.overlap()
 	h.jobs(&o, &simple)
 	h.makeOutages()
 	r := h.Report
@@ -164,8 +180,8 @@ func (h *History) wholeNodes(simple *tally) {
 
 // makeCluster makes the cluster of the site's nodes, and of those that are not there but ran
 // something.
-func (h *History) makeCluster(o *Options) error {
-	spec := &cluster.Spec{Name: h.g.clusterName(o.Name)}
+func (h *History) makeCluster(o *Options, name string) error {
+	spec := &cluster.Spec{Name: name}
 	from := &h.Report.Cluster
 	memory := false
 	for i := range h.drafts {
@@ -206,15 +222,38 @@ func (h *History) makeCluster(o *Options) error {
 	return spec.Check()
 }
 
-// clusterName is that of most records.
-func (g *Gatherer) clusterName(otherwise string) string {
-	best, n := "", 0
-	for name, count := range g.clusters {
-		if name != "" && (count > n || count == n && name < best) {
-			best, n = name, count
-		}
+// oneCluster leaves out what is of other clusters than one: IDs of jobs count from 1 in each.
+func (g *Gatherer) oneCluster(o *Options) (string, error) {
+	names := slices.SortedFunc(maps.Keys(g.clusters), func(a, b word) int {
+		return cmp.Or(cmp.Compare(g.clusters[b], g.clusters[a]), strings.Compare(g.words.get(a), g.words.get(b)))
+	})
+	names = slices.DeleteFunc(names, func(w word) bool { return w == 0 })
+	if len(names) == 0 {
+		return cmp.Or(o.Cluster, o.Name, "slurm"), nil
 	}
-	return cmp.Or(best, otherwise, "slurm")
+	one := names[0]
+	if o.Cluster != "" {
+		i := slices.IndexFunc(names, func(w word) bool { return g.words.get(w) == o.Cluster })
+		if i < 0 {
+			var all []string
+			for _, w := range names {
+				all = append(all, g.words.get(w))
+			}
+			return "", fmt.Errorf("no record is of cluster %s: the accounting is of %s", o.Cluster, strings.Join(all, ", "))
+		}
+		one = names[i]
+	}
+	if len(names) > 1 {
+		g.recs = slices.DeleteFunc(g.recs, func(r record) bool {
+			if r.cluster == one || r.cluster == 0 {
+				return false
+			}
+			run := g.run(&r, o)
+			g.left.add("of the cluster "+g.words.get(r.cluster)+" (--slurm-cluster names the one to import)", gpuHours(run.gpus, run.elapsed), r.id())
+			return true
+		})
+	}
+	return g.words.get(one), nil
 }
 
 // jobs makes the workload.
@@ -252,6 +291,8 @@ func (h *History) jobs(o *Options, simple *tally) {
 		j.Priority = h.site.QOS[g.words.get(d.last.qos)] // what Slurm computed is no declaration
 		h.partition(&j, d, simple)
 		f.apply(&j, d, simple)
+		h.bind(&j, d, simple)
+		h.possible(&j, d, simple)
 		h.simplified(d, simple)
 		if d.first.flags&flagBroken != 0 {
 			g.broken.add("comment for escala that cannot be read: the site's defaults hold", d.hours, id)
@@ -309,6 +350,44 @@ func (h *History) partition(j *workload.Job, d *draft, simple *tally) {
 	j.Partition = ""
 }
 
+// possible changes what a job asks for that the cluster as it was made does not have: what really
+// ran must not be refused for a name or a cut.
+func (h *History) possible(j *workload.Job, d *draft, simple *tally) {
+	n := &j.Need
+	if n.GPUs == 0 {
+		return
+	}
+	if n.GPUTypes != "" && h.largest(n.GPUTypes) == 0 {
+		simple.add("asks for a GPU type that no node has: bound to none", d.hours, j.ID)
+		n.GPUTypes = ""
+	}
+	if n.Tasks <= 1 || n.GPUs <= h.largest(n.GPUTypes) {
+		return // a total is cut anyway
+	}
+	tasks := int64(n.Tasks)
+	n.Tasks, n.GPUs, n.Span, n.CPU, n.Memory = 0, int32(n.TotalGPUs()), true, n.CPU*tasks, n.Memory*tasks
+	simple.add("asks for more GPUs of a node than any has (it got more nodes): cut over nodes in any way", d.hours, j.ID)
+}
+
+// largest is how many GPUs a node has at most; types as a need names them, "" = any.
+func (h *History) largest(types string) int32 {
+	if v, ok := h.most[types]; ok {
+		return v
+	}
+	v := int32(0)
+	for i := range h.Cluster.Nodes {
+		// A node whose type is not known has any.
+		if n := &h.Cluster.Nodes[i]; types == "" || n.GPUType == "" || slices.Contains(strings.Split(types, "|"), n.GPUType) {
+			v = max(v, n.GPUs)
+		}
+	}
+	if h.most == nil {
+		h.most = map[string]int32{}
+	}
+	h.most[types] = v
+	return v
+}
+
 func (h *History) has(partition string) bool {
 	bound := false
 	for i := range h.Cluster.Nodes {
@@ -329,6 +408,9 @@ func (h *History) simplified(d *draft, simple *tally) {
 	}
 	if d.last.flags&flagReserved != 0 {
 		simple.add("ran in a reservation: reservations are not modelled", d.hours, id)
+	}
+	if r := d.runs[len(d.runs)-1]; !d.live && r.end-r.start > r.elapsed+5*workload.Second {
+		simple.add("was suspended for a time: taken as if it had run at once", d.hours, id)
 	}
 	if d.last.flags&flagLicensed != 0 {
 		simple.add("asks for licences: not modelled", d.hours, id)

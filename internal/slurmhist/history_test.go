@@ -130,7 +130,7 @@ func TestDeduced(t *testing.T) {
 	for _, n := range h.Cluster.Nodes {
 		got = append(got, fmt.Sprintf("%s %d %s %v", n.Name, n.GPUs, n.GPUType, n.Partitions))
 	}
-	want := []string{"n1 1 a100 [train]", "n2 4 h100 [debug train]", "n3 4 a100 [train]", "n4.a100 2 a100 [train]", "n4.h100 2 h100 [train]"}
+	want := []string{"n1 1 a100 [debug train]", "n2 4 h100 [debug train]", "n3 4 a100 [debug train]", "n4.a100 2 a100 [debug train]", "n4.h100 2 h100 [debug train]"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -235,7 +235,7 @@ func TestHistories(t *testing.T) {
 		"a node for itself": {in: rec("1", "COMPLETED", 0, 1, 3601, "cpu=1,gres/gpu=2,node=1", "cpu=64,gres/gpu=2,node=1", "n1") + rec("2", "COMPLETED", 0, 1, 3601, "cpu=1,gres/gpu=2,node=2", "cpu=128,gres/gpu=2,node=2", "n[2-3]"),
 			want: want{jobs: []string{"1 0 3600 8 GPUs + 64 cores completed 1", "2 0 3600 2 x 8 GPUs + 64 cores completed 1"}, simple: map[string]int{"had its nodes for itself": 2}}},
 		"an exclusive partition": {in: rec("1", "COMPLETED", 0, 1, 11, g(2, 1), g(2, 1), "n1", "Partition=debug"),
-			want: want{jobs: []string{"1 0 10 8 GPUs + 4 cores completed 1"}, simple: map[string]int{"had its nodes for itself": 1}}},
+			want: want{jobs: []string{"1 0 10 8 GPUs + 4 cores completed 1 on n1"}, simple: map[string]int{"had its nodes for itself": 1, "shares some nodes with a larger one": 1}}},
 		"partitions": {in: rec("1", "COMPLETED", 0, 1, 11, g(2, 1), g(2, 1), "n1", "Partition=gpu,debug") + rec("2", "COMPLETED", 0, 1, 11, g(2, 1), g(2, 1), "n1", "Partition=gone"),
 			want: want{jobs: []string{"1 0 10 2 GPUs + 4 cores completed 1 @gpu", "2 0 10 2 GPUs + 4 cores completed 1 @"}, simple: map[string]int{"named several partitions": 1, "its partition is none of the cluster's": 1}}},
 		"features": {in: rec("1", "COMPLETED", 0, 1, 11, g(2, 1), g(2, 1), "n1", "Constraints=rack0") + rec("2", "COMPLETED", 0, 1, 11, g(2, 1), g(2, 1), "n1", "Constraints=fast&rack0") + rec("3", "COMPLETED", 0, 1, 11, g(2, 1), g(2, 1), "n1", "Constraints=[rack0|rack1]") +

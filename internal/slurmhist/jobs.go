@@ -231,3 +231,16 @@ func (g *Gatherer) gang(parts []draft, simple *tally) (draft, bool) {
 	simple.add("heterogeneous job: its parts are one total, cut over nodes in any way", hours, id)
 	return d, true
 }
+
+// parts tells whether a job asked for parts of GPUs.
+func (g *Gatherer) parts(r *record) bool {
+	for _, list := range []word{r.alloc, r.req, r.reqGRES, r.allocGRES} {
+		for item := range strings.SplitSeq(g.words.get(list), ",") {
+			item = strings.TrimPrefix(strings.TrimPrefix(item, "gres/"), "gres:")
+			if end := strings.IndexAny(item, "=:"); end >= 0 && (item[:end] == "shard" || item[:end] == "mps") {
+				return true
+			}
+		}
+	}
+	return false
+}

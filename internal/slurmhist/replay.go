@@ -325,7 +325,12 @@ func (l *ledger) take(run int32) string {
 	}
 	j := &h.Workload.Jobs[h.Runs[run].Job]
 	for _, n := range nodes {
-		if p := h.Cluster.Nodes[n].Partitions; cause == "" && len(p) > 0 && j.Partition != "" && !slices.Contains(p, j.Partition) {
+		x := &h.Cluster.Nodes[n]
+		outside := len(x.Partitions) > 0 && !slices.Contains(x.Partitions, j.Partition)
+		if names := h.bound[j.Partition]; names != "" && !slices.Contains(strings.Split(names, "|"), x.Name) {
+			outside = true
+		}
+		if cause == "" && j.Partition != "" && outside {
 			cause = "ran on a node that is not in its partition"
 		}
 	}

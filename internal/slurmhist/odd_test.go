@@ -1,0 +1,106 @@
+package slurmhist
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/escala-sched/escala/workload"
+)
+
+// TestOddSites are sites whose accounting is not what one would like.
+func TestOddSites(t *testing.T) {
+	typed := func(kind string) string { return "cpu=4,gres/gpu=1,gres/gpu:" + kind + "=1,node=1" }
+	tests := map[string]struct {
+		in           string
+		jobs         []string
+		left, simple map[string]int
+	}{
+		"parts of GPUs are no CPU jobs": {
+			in: rec("1", "COMPLETED", 0, 1, 11, g(1, 1), g(1, 1), "n1") + rec("2", "COMPLETED", 0, 1, 11, "cpu=1,gres/shard=2,node=1", "cpu=1,gres/shard=2,node=1", "n1") +
+				rec("3", "COMPLETED", 0, 1, 11, "cpu=1,gres/mps=50,node=1", "cpu=1,node=1", "n1") + rec("4", "COMPLETED", 0, 1, 11, "cpu=1,node=1", "cpu=1,node=1", "n1"),
+			jobs: []string{"1 0 10 1 GPU + 4 cores completed 1"}, left: map[string]int{"asks for parts of GPUs": 2, "asks for no GPU": 1}},
+		"suspended": {in: rec("1", "COMPLETED", 0, 1, 1001, g(1, 1), g(1, 1), "n1", "ElapsedRaw=100"),
+			jobs: []string{"1 0 100 1 GPU + 4 cores completed 1"}, simple: map[string]int{"was suspended": 1}},
+		"a type that is gone": {in: rec("1", "COMPLETED", 0, 1, 11, typed("k80"), g(1, 1), "n1") + rec("2", "COMPLETED", 0, 1, 11, typed("h100"), g(1, 1), "n3"),
+			jobs: []string{"1 0 10 1 GPU + 4 cores completed 1", "2 0 10 1 GPU h100 + 4 cores completed 1"}, simple: map[string]int{"a GPU type that no node has": 1}},
+		"a partition on a part of the nodes": {in: rec("1", "COMPLETED", 0, 1, 11, g(24, 3), g(24, 3), "n[1-2,4]") + rec("2", "COMPLETED", 0, 20, 30, g(1, 1), g(1, 1), "n4", "Partition=quick") +
+			rec("3", "COMPLETED", 0, 20, 30, g(1, 1), g(1, 1), "n4", "Partition=quick", "Constraints=fast") + rec("4", "COMPLETED", 0, 20, 30, g(1, 1), g(1, 1), "n1", "Constraints=fast"),
+			jobs:   []string{"1 0 10 3 x 8 GPUs + 4 cores completed 1", "2 0 10 1 GPU + 4 cores completed 1 on n3|n4", "3 0 10 1 GPU + 4 cores completed 1 on n3|n4", "4 0 10 1 GPU + 4 cores completed 1 on n1"},
+			simple: map[string]int{"shares some nodes with a larger one": 2, "features that no node of its partition has": 1}},
+		"more nodes than it asked for": {in: rec("1", "COMPLETED", 0, 1, 11, g(24, 2), g(24, 3), "n[1-2,4]"),
+			jobs: []string{"1 0 10 24 GPUs + 12 cores completed 1 span"}, simple: map[string]int{"more GPUs of a node than any has": 1}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			site := &Site{}
+			if err := site.AddNodes("nodes", []byte(strings.Replace(fourNodes, "gpu:h100:8\n   Partitions=gpu", "gpu:h100:8\n   Partitions=gpu,quick", 1)+"NodeName=n4 CPUTot=64 Gres=gpu:a100:8 Partitions=gpu,quick\n")); err != nil {
+				t.Fatal(err)
+			}
+			h, err := gather(t, "sacct", []byte(header+tc.in)).Build(site, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := h.Workload.Check(); err != nil {
+				t.Fatal(err)
+			}
+			var jobs []string
+			for i := range h.Workload.Jobs {
+				jobs = append(jobs, describe(h, i, 1, false))
+			}
+			if diff := cmp.Diff(tc.jobs, jobs); diff != "" {
+				t.Errorf("jobs (-want +got):\n%s", diff)
+			}
+			counts(t, "left out", tc.left, h.Report.LeftOut)
+			counts(t, "simplified", tc.simple, h.Report.Simplified)
+			p, _, err := site.Policy()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := h.Replay(t.Context(), p, nil); err != nil {
+				t.Fatal(err)
+			}
+			if n := h.Report.Fidelity.Refused; n != 0 {
+				t.Errorf("%d jobs that really ran are refused", n)
+			}
+		})
+	}
+}
+
+// TestSeveralClusters: IDs count from 1 in each cluster, so one is taken.
+func TestSeveralClusters(t *testing.T) {
+	in := "Cluster" + separator + header
+	for _, r := range []struct{ cluster, line string }{
+		{"big", rec("1", "COMPLETED", 0, 10, 110, g(1, 1), g(1, 1), "n1")}, {"small", rec("1", "COMPLETED", 500, 600, 3600, g(2, 1), g(2, 1), "s1")},
+		{"big", rec("2", "COMPLETED", 0, 10, 110, g(1, 1), g(1, 1), "n1")}, {"", rec("3", "COMPLETED", 0, 10, 110, g(1, 1), g(1, 1), "n1")},
+	} {
+		in += r.cluster + separator + r.line
+	}
+	for which, want := range map[string]struct{ jobs, name, left string }{
+		"":      {"1 2 3", "big", "of the cluster small (--slurm-cluster names the one to import)"},
+		"big":   {"1 2 3", "big", "of the cluster small (--slurm-cluster names the one to import)"},
+		"small": {"3 1", "small", "of the cluster big (--slurm-cluster names the one to import)"},
+	} {
+		h, err := gather(t, "sacct", []byte(in)).Build(&Site{}, Options{Cluster: which})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := ids(h.Workload)
+		if ids != want.jobs || h.Cluster.Name != want.name || len(h.Report.LeftOut) != 1 || h.Report.LeftOut[0].Cause != want.left || len(h.Report.Requeues) != 0 {
+			t.Errorf("cluster %q: jobs %s of %s, left out %+v", which, ids, h.Cluster.Name, h.Report.LeftOut)
+		}
+	}
+	_, err := gather(t, "sacct", []byte(in)).Build(&Site{}, Options{Cluster: "none"})
+	if err == nil || err.Error() != "no record is of cluster none: the accounting is of big, small" {
+		t.Error(err)
+	}
+}
+
+func ids(w *workload.Workload) string {
+	var all []string
+	for i := range w.Jobs {
+		all = append(all, w.Jobs[i].ID)
+	}
+	return strings.Join(all, " ")
+}
