@@ -100,6 +100,10 @@ func (g *Gatherer) Add(r *trace.SlurmRecord) {
 		g.left.add("record that cannot be read: "+r.Fault, 0, "line "+strconv.Itoa(r.Line))
 		return
 	}
+	if r.Submit == workload.Unknown {
+		g.left.add("submit time not readable", 0, strings.Clone(r.ID))
+		return
+	}
 	number, task, part, ok := parseID(r.ID)
 	if !ok {
 		cause := "job ID not readable"

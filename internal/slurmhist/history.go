@@ -86,19 +86,22 @@ func (g *Gatherer) Build(site *Site, o Options) (*History, error) {
 	h.drafts = g.drafts(&o, &simple)
 	h.Report.Records = g.Records
 	h.wholeNodes(&simple)
-	if !o.CPUJobs {
-		h.drafts = slices.DeleteFunc(h.drafts, func(d draft) bool {
-			if d.gpus > 0 {
-				return false
-			}
-			cause := "asks for no GPU (--cpu-jobs keeps them)"
-			if g.parts(d.last) {
-				cause = "asks for parts of GPUs (gres/shard, gres/mps): how large they are is not told"
-			}
+	h.drafts = slices.DeleteFunc(h.drafts, func(d draft) bool {
+		cause := ""
+		switch n := &d.need; {
+		case n.GPUs > 0:
+		case g.parts(d.last):
+			cause = "asks for parts of GPUs (gres/shard, gres/mps): how large they are is not told"
+		case !o.CPUJobs:
+			cause = "asks for no GPU (--cpu-jobs keeps them)"
+		case n.CPU == 0 && n.Memory == 0:
+			cause = "asks for nothing that is told"
+		}
+		if cause != "" {
 			g.left.add(cause, d.hours, d.last.id())
-			return true
-		})
-	}
+		}
+		return cause != ""
+	})
 	if len(h.drafts) == 0 {
 		return nil, h.nothing()
 	}

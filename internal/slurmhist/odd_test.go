@@ -1,11 +1,13 @@
 package slurmhist
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/escala-sched/escala/trace"
 	"github.com/escala-sched/escala/workload"
 )
 
@@ -21,6 +23,8 @@ func TestOddSites(t *testing.T) {
 			in: rec("1", "COMPLETED", 0, 1, 11, g(1, 1), g(1, 1), "n1") + rec("2", "COMPLETED", 0, 1, 11, "cpu=1,gres/shard=2,node=1", "cpu=1,gres/shard=2,node=1", "n1") +
 				rec("3", "COMPLETED", 0, 1, 11, "cpu=1,gres/mps=50,node=1", "cpu=1,node=1", "n1") + rec("4", "COMPLETED", 0, 1, 11, "cpu=1,node=1", "cpu=1,node=1", "n1"),
 			jobs: []string{"1 0 10 1 GPU + 4 cores completed 1"}, left: map[string]int{"asks for parts of GPUs": 2, "asks for no GPU": 1}},
+		"a first record without a time": {in: strings.Replace(rec("1", "PREEMPTED", 0, 1, 11, g(1, 1), g(1, 1), "n1"), "2026-01-01T00:00:00"+separator+"2026", "soon"+separator+"2026", 1) + rec("1", "COMPLETED", 20, 21, 31, g(1, 1), g(1, 1), "n1"),
+			jobs: []string{"1 20 10 1 GPU + 4 cores completed 1"}, left: map[string]int{"submit time not readable": 1}},
 		"suspended": {in: rec("1", "COMPLETED", 0, 1, 1001, g(1, 1), g(1, 1), "n1", "ElapsedRaw=100"),
 			jobs: []string{"1 0 100 1 GPU + 4 cores completed 1"}, simple: map[string]int{"was suspended": 1}},
 		"a type that is gone": {in: rec("1", "COMPLETED", 0, 1, 11, typed("k80"), g(1, 1), "n1") + rec("2", "COMPLETED", 0, 1, 11, typed("h100"), g(1, 1), "n3"),
@@ -68,6 +72,19 @@ func TestOddSites(t *testing.T) {
 	}
 }
 
+// TestNothingAsked: with jobs without GPUs, one that asks for nothing is no job.
+func TestNothingAsked(t *testing.T) {
+	in := header + rec("1", "COMPLETED", 0, 1, 11, "mem=4G,node=1", "node=1", "c1") + rec("2", "COMPLETED", 0, 1, 11, "cpu=4,node=1", "cpu=4,node=1", "c1")
+	h, err := gather(t, "sacct", []byte(in)).Build(&Site{}, Options{CPUJobs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Workload.Check(); err != nil || ids(h.Workload) != "2" {
+		t.Errorf("jobs %s: %v", ids(h.Workload), err)
+	}
+	counts(t, "left out", map[string]int{"asks for nothing": 1}, h.Report.LeftOut)
+}
+
 // TestSeveralClusters: IDs count from 1 in each cluster, so one is taken.
 func TestSeveralClusters(t *testing.T) {
 	in := "Cluster" + separator + header
@@ -103,4 +120,51 @@ func ids(w *workload.Workload) string {
 		all = append(all, w.Jobs[i].ID)
 	}
 	return strings.Join(all, " ")
+}
+
+// FuzzHistory: whatever the accounting is, what comes of it is a workload and a cluster by their
+// own rules, and can be replayed.
+func FuzzHistory(f *testing.F) {
+	f.Add(lab(f, "sacct.txt"), true)
+	f.Add(lab(f, "sacct.json"), false)
+	f.Add([]byte(header+rec("1", "COMPLETED", 0, 1, 11, g(24, 2), g(24, 3), "n[1-3]", "Constraints=fast")), true)
+	f.Add([]byte(header+rec("7+0", "PREEMPTED", 0, 10, 110, g(1, 1), g(1, 1), "n1", "Partition=debug")+rec("7+1", "COMPLETED", 0, 10, 120, g(4, 1), g(4, 1), "x2")), false)
+	f.Fuzz(func(t *testing.T, data []byte, told bool) {
+		gath := NewGatherer()
+		if _, err := trace.ScanSlurm("f", bytes.NewReader(data), nil, func(r *trace.SlurmRecord) error { gath.Add(r); return nil }); err != nil {
+			return
+		}
+		site := &Site{}
+		if told {
+			if err := site.AddNodes("nodes", []byte(fourNodes)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h, err := gath.Build(site, Options{Name: "f", CPUJobs: len(data)%2 == 0})
+		if err != nil {
+			return
+		}
+		if err := h.Workload.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Cluster.Check(); err != nil {
+			t.Fatal(err)
+		}
+		text(t, h.Workload)
+		p, _, err := site.Policy()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(h.Workload.Jobs) > 100 {
+			return
+		}
+		if err := h.Replay(t.Context(), p, nil); err != nil {
+			t.Fatal(err)
+		}
+		h.Anonymize([]byte("a key of enough bytes"), false)
+		h.Note()
+		if err := h.Workload.Check(); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
