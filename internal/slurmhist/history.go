@@ -368,7 +368,7 @@ func (h *History) possible(j *workload.Job, d *draft, simple *tally) {
 		return // a total is cut anyway
 	}
 	tasks := int64(n.Tasks)
-	n.Tasks, n.GPUs, n.Span, n.CPU, n.Memory = 0, int32(n.TotalGPUs()), true, n.CPU*tasks, n.Memory*tasks
+	n.Tasks, n.GPUs, n.Span, n.CPU, n.Memory = 0, n.TotalGPUs(), true, n.CPU*tasks, n.Memory*tasks
 	simple.add("asks for more GPUs of a node than any has (it got more nodes): cut over nodes in any way", d.hours, j.ID)
 }
 
