@@ -169,15 +169,15 @@ func (s *jsonScan) skip() error {
 	depth := 0
 	for {
 		for s.pos < s.end {
-			switch s.buf[s.pos] {
-			case '{', '[':
+			switch jsonBytes[s.buf[s.pos]] {
+			case opens:
 				depth++
-			case '}', ']':
+			case closes:
 				if depth--; depth == 0 {
 					s.pos++
 					return nil
 				}
-			case '"':
+			case quotes:
 				if err := s.skipString(); err != nil {
 					return err
 				}
@@ -191,10 +191,30 @@ func (s *jsonScan) skip() error {
 	}
 }
 
+// What a byte is to who passes over a value.
+const (
+	opens = iota + 1
+	closes
+	quotes
+	escapes
+)
+
+var jsonBytes = [256]uint8{'{': opens, '[': opens, '}': closes, ']': closes, '"': quotes, '\\': escapes}
+
+// quote is how far the end of a string, or a backslash in it, is; -1 for further than the block.
+func (s *jsonScan) quote() int {
+	for i, c := range s.buf[s.pos:s.end] {
+		if jsonBytes[c] >= quotes {
+			return i
+		}
+	}
+	return -1
+}
+
 func (s *jsonScan) skipString() error {
 	s.pos++
 	for {
-		at := bytes.IndexAny(s.buf[s.pos:s.end], `"\`)
+		at := s.quote()
 		switch {
 		case at < 0:
 			s.pos = s.end
@@ -251,7 +271,7 @@ func (s *jsonScan) str() ([]byte, error) {
 	}
 	s.text = s.text[:0]
 	for {
-		at := bytes.IndexAny(s.buf[s.pos:s.end], `"\`)
+		at := s.quote()
 		if at < 0 {
 			s.text = append(s.text, s.buf[s.pos:s.end]...)
 			s.pos = s.end
