@@ -252,7 +252,7 @@ func (g *Gatherer) oneCluster(o *Options) (string, error) {
 				return false
 			}
 			run := g.run(&r, o)
-			g.left.add("of the cluster "+g.words.get(r.cluster)+" (--slurm-cluster names the one to import)", gpuHours(run.gpus, run.elapsed), r.id())
+			g.left.add("of another cluster (--slurm-cluster names the one to import)", gpuHours(run.gpus, run.elapsed), r.id()+" of "+g.words.get(r.cluster))
 			return true
 		})
 	}

@@ -95,16 +95,16 @@ func TestSeveralClusters(t *testing.T) {
 		in += r.cluster + separator + r.line
 	}
 	for which, want := range map[string]struct{ jobs, name, left string }{
-		"":      {"1 2 3", "big", "of the cluster small (--slurm-cluster names the one to import)"},
-		"big":   {"1 2 3", "big", "of the cluster small (--slurm-cluster names the one to import)"},
-		"small": {"3 1", "small", "of the cluster big (--slurm-cluster names the one to import)"},
+		"":      {"1 2 3", "big", "1 of small"},
+		"big":   {"1 2 3", "big", "1 of small"},
+		"small": {"3 1", "small", "1 of big"},
 	} {
 		h, err := gather(t, "sacct", []byte(in)).Build(&Site{}, Options{Cluster: which})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ids := ids(h.Workload)
-		if ids != want.jobs || h.Cluster.Name != want.name || len(h.Report.LeftOut) != 1 || h.Report.LeftOut[0].Cause != want.left || len(h.Report.Requeues) != 0 {
+		if ids != want.jobs || h.Cluster.Name != want.name || len(h.Report.LeftOut) != 1 || h.Report.LeftOut[0].Example != want.left || len(h.Report.Requeues) != 0 {
 			t.Errorf("cluster %q: jobs %s of %s, left out %+v", which, ids, h.Cluster.Name, h.Report.LeftOut)
 		}
 	}
