@@ -72,6 +72,9 @@ func clusterText(c *slurmhist.Capacity) string {
 	case c.Deduced > 0:
 		t += fmt.Sprintf("; %d of them are not described and were deduced from what ran", c.Deduced)
 	}
+	if c.Untyped {
+		t += "; without GPU types, since jobs ran over several at once"
+	}
 	if c.Split > 0 {
 		t += fmt.Sprintf("; %s of several GPU types became one for each", plural(c.Split, "node"))
 	}
@@ -125,6 +128,7 @@ func (s *State) printFidelity(r *slurmhist.Report) error {
 	fmt.Fprintf(&b, "%-14s%s: %s possible on this cluster, %s not possible, of %s no nodes are recorded\n", "Placements", plural(p.Runs, "recorded start"),
 		grouped(int64(p.Legal)), grouped(int64(p.Runs-p.Legal-p.Untold)), grouped(int64(p.Untold)))
 	itemLines(&b, "", "run", p.Illegal)
+	itemLines(&b, "Can never run", "job", f.RefusedJobs)
 	fmt.Fprintf(&b, "%-14s%s\n", "Policy", r.Model.Of)
 	for _, x := range []struct {
 		name string

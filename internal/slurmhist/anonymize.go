@@ -42,7 +42,7 @@ func (h *History) Anonymize(key []byte, keepTimes bool) {
 	}
 	lists := [][]Item{r.LeftOut, r.Simplified, r.Requeues, r.BrokenComments, r.Limits}
 	if r.Fidelity != nil {
-		lists = append(lists, r.Fidelity.Placements.Illegal)
+		lists = append(lists, r.Fidelity.Placements.Illegal, r.Fidelity.RefusedJobs)
 	}
 	for _, l := range lists {
 		for i := range l {

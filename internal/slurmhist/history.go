@@ -53,6 +53,8 @@ type History struct {
 	nodes map[string][]int32
 	hosts map[word][]word
 	since workload.Time
+	// typed are the names of nodes by their GPU types, where the cluster's nodes have none; else nil.
+	typed map[string][]string
 	// bound are the nodes of partitions that are parts of larger ones.
 	bound map[string]string
 	// most are the GPUs of the largest node by types that are asked for.
@@ -191,9 +193,11 @@ func (h *History) makeCluster(o *Options, name string) error {
 		memory = memory || h.drafts[i].need.Memory > 0
 	}
 	h.nodes = map[string][]int32{}
-	known := map[string]bool{}
 	take := func(n *Node) {
-		known[n.Name] = true
+		if h.typed != nil {
+			x := h.withoutTypes(n)
+			n = &x
+		}
 		switch {
 		case n.gpus() == 0 && (!o.CPUJobs || n.CPUs == 0):
 			from.WithoutGPUs++
@@ -210,12 +214,20 @@ func (h *History) makeCluster(o *Options, name string) error {
 			spec.Nodes = append(spec.Nodes, x)
 		}
 	}
+	described := map[string]bool{}
+	for i := range h.site.Nodes {
+		described[h.site.Nodes[i].Name] = true
+	}
+	deduced := h.g.deduce(h.drafts, func(name string) bool { return described[name] }, o.CPUJobs)
+	if h.untype(deduced) {
+		h.typed, from.Untyped = map[string][]string{}, true
+	}
 	for i := range h.site.Nodes {
 		take(&h.site.Nodes[i])
 	}
 	from.Told = len(spec.Nodes)
-	for _, n := range h.g.deduce(h.drafts, func(name string) bool { return known[name] }, o.CPUJobs) {
-		take(&n)
+	for i := range deduced {
+		take(&deduced[i])
 	}
 	from.Deduced = len(spec.Nodes) - from.Told
 	if len(spec.Nodes) == 0 {
@@ -295,6 +307,7 @@ func (h *History) jobs(o *Options, simple *tally) {
 		h.partition(&j, d, simple)
 		f.apply(&j, d, simple)
 		h.bind(&j, d, simple)
+		h.byName(&j, d, simple)
 		h.possible(&j, d, simple)
 		h.simplified(d, simple)
 		if d.first.flags&flagBroken != 0 {

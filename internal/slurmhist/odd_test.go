@@ -19,6 +19,10 @@ func TestOddSites(t *testing.T) {
 		jobs         []string
 		left, simple map[string]int
 	}{
+		"gangs over several types": {in: rec("1", "COMPLETED", 0, 1, 11, g(32, 4), g(32, 4), "n[1-4]") + rec("2", "COMPLETED", 0, 20, 30, typed("h100"), typed("h100"), "n3") +
+			rec("3", "COMPLETED", 0, 20, 30, typed("v100"), typed("v100"), "n3") + rec("4", "COMPLETED", 0, 20, 30, typed("a100"), typed("a100"), "n4", "Partition=quick"),
+			jobs:   []string{"1 0 10 4 x 8 GPUs + 4 cores completed 1", "2 0 10 1 GPU + 4 cores completed 1 on n3", "3 0 10 1 GPU + 4 cores completed 1", "4 0 10 1 GPU + 4 cores completed 1 on n4"},
+			simple: map[string]int{"bound to its nodes by name, since others ran over several types": 2, "nodes that have it cannot be named": 1, "shares some nodes with a larger one": 1}},
 		"parts of GPUs are no CPU jobs": {
 			in: rec("1", "COMPLETED", 0, 1, 11, g(1, 1), g(1, 1), "n1") + rec("2", "COMPLETED", 0, 1, 11, "cpu=1,gres/shard=2,node=1", "cpu=1,gres/shard=2,node=1", "n1") +
 				rec("3", "COMPLETED", 0, 1, 11, "cpu=1,gres/mps=50,node=1", "cpu=1,node=1", "n1") + rec("4", "COMPLETED", 0, 1, 11, "cpu=1,node=1", "cpu=1,node=1", "n1"),

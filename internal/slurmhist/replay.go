@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/internal/whatif"
 	"github.com/escala-sched/escala/internal/yamlx"
 	"github.com/escala-sched/escala/metrics"
@@ -35,8 +36,9 @@ type Fidelity struct {
 	Sizes []Distance `json:"sizes"`
 	// Occupancy that happened, and of the replay.
 	Occupancy [2]float64 `json:"occupancy"`
-	// Refused are jobs that can never run on the cluster as it was made.
-	Refused int `json:"refused"`
+	// Refused are jobs that can never run on the cluster as it was made; RefusedJobs says why.
+	Refused     int    `json:"refused"`
+	RefusedJobs []Item `json:"refused_jobs,omitempty"`
 	// Line says it in a line.
 	Line string `json:"line"`
 }
@@ -63,9 +65,23 @@ func (h *History) Replay(ctx context.Context, p *policy.Policy, progress func(do
 	}
 	f := &Fidelity{Policy: p.Name, Placements: h.Placements(), Occupancy: [2]float64{check.Recorded.Occupancy, check.Replay.Occupancy}, Refused: check.Replay.Refused}
 	f.All, f.Sizes = h.distances(res)
+	f.RefusedJobs = h.refused(res)
 	f.Line = f.line()
 	h.Report.Check, h.Report.Fidelity = check, f
 	return nil
+}
+
+// refused says which jobs never ran in the replay, and why.
+func (h *History) refused(res *sim.Result) []Item {
+	var t tally
+	for _, r := range res.Refusals {
+		cause := "more than the nodes of one GPU type and partition have, or than a node has"
+		if r.Reason.Code != fact.NeverFits {
+			cause = r.Reason.Code.String()
+		}
+		t.add(cause, h.drafts[r.Job].hours, h.Workload.Jobs[r.Job].ID)
+	}
+	return t.list()
 }
 
 // Window of the figures; the default where the history has no beginning of its own.

@@ -80,6 +80,8 @@ type Capacity struct {
 	WithoutGPUs int `json:"without_gpus"`
 	Split       int `json:"split"`
 	Large       int `json:"cut_to_64_gpus,omitempty"`
+	// Untyped: GPU types were left out, since jobs ran over several.
+	Untyped bool `json:"types_left_out,omitempty"`
 }
 
 // Contracts counts jobs that declared something to escala.
