@@ -97,7 +97,7 @@ func (im *importer) read(data []byte, which string) error {
 		if x.user == "" {
 			indented = indented || depth > 0
 			path = append(path[:min(depth, len(path))], x.account)
-			if !parents && depth > 0 && depth <= len(path) {
+			if !parents && len(path) > 1 {
 				x.parent = path[len(path)-2]
 			}
 		}
