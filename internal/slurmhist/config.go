@@ -68,6 +68,7 @@ func (s *Site) Policy() (*policy.Policy, Modelled, error) {
 func finish(p *policy.Policy, m Modelled) (*policy.Policy, Modelled, error) {
 	p.Description = "The policy that Slurm ran, as far as it can be modelled."
 	p.Source = "import of Slurm's history"
+	p.Estimates.Model = policy.EstimateLimit // Slurm knows nothing else
 	out, err := policy.Parse(PolicyName+".yaml", p.YAML())
 	return out, m, err
 }

@@ -2,6 +2,7 @@ package slurmhist
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -171,4 +172,27 @@ func FuzzHistory(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestPlacementsOfMixedNodes: which GPUs of a node with several types a run had is not told, and
+// follows from what the other nodes gave.
+func TestPlacementsOfMixedNodes(t *testing.T) {
+	site := &Site{}
+	if err := site.AddNodes("nodes", []byte("NodeName=a Gres=gpu:a100:8\nNodeName=h Gres=gpu:h100:8\nNodeName=m Gres=gpu:a100:4,gpu:h100:4\n")); err != nil {
+		t.Fatal(err)
+	}
+	typed := func(a100, h100, nodes int) string {
+		return fmt.Sprintf("cpu=4,gres/gpu=%d,gres/gpu:a100=%d,gres/gpu:h100=%d,node=%d", a100+h100, a100, h100, nodes)
+	}
+	in := header + rec("1", "COMPLETED", 0, 1, 100, typed(6, 6, 3), typed(6, 6, 3), "a,h,m") + rec("2", "COMPLETED", 0, 2, 100, typed(2, 2, 1), typed(2, 2, 1), "m") +
+		rec("3", "COMPLETED", 0, 3, 100, "cpu=1,gres/gpu=5,gres/gpu:a100=5,node=1", "cpu=1,gres/gpu=5,gres/gpu:a100=5,node=1", "a")
+	h, err := gather(t, "sacct", []byte(in)).Build(site, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := h.Placements()
+	if p.Legal != 2 {
+		t.Errorf("%+v", p)
+	}
+	counts(t, "illegal", map[string]int{"its nodes were full": 1}, p.Illegal)
 }

@@ -250,7 +250,7 @@ func TestBudgets(t *testing.T) {
 func TestPolicy(t *testing.T) {
 	s := &Site{}
 	p, m, err := s.Policy()
-	if err != nil || p.Blocking != policy.EASY || p.Order[0].Multifactor.Age != 1000 || p.Order[0].Multifactor.Priority != 0 || !strings.Contains(m.Of, "shipped") {
+	if err != nil || p.Estimates.Model != policy.EstimateLimit || p.Blocking != policy.EASY || p.Order[0].Multifactor.Age != 1000 || p.Order[0].Multifactor.Priority != 0 || !strings.Contains(m.Of, "shipped") {
 		t.Errorf("without a configuration: %+v %+v %v", p, m, err)
 	}
 	for _, f := range []struct {

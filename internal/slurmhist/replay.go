@@ -289,6 +289,10 @@ type ledger struct {
 	h    *History
 	used []int64
 	held map[int32][]grant
+	// whole are the nodes of the run at hand, split those that are several of one; share is what is
+	// still to come from a node.
+	whole, split []int32
+	share        map[int32]*int64
 }
 
 func (l *ledger) release(run int32) {
@@ -306,15 +310,24 @@ func (l *ledger) take(run int32) string {
 	if len(hosts) == 0 {
 		return untold
 	}
-	var nodes []int32
+	d := h.types[run]
+	l.whole, l.split, l.share = l.whole[:0], l.split[:0], map[int32]*int64{}
 	for _, w := range hosts {
 		at := h.nodes[h.g.words.get(w)]
-		if len(at) == 0 {
-			return "ran on a node that the cluster does not have"
+		share := (d.gpus + int64(len(hosts)) - 1) / int64(len(hosts))
+		for _, n := range at {
+			l.share[n] = &share
 		}
-		nodes = append(nodes, at...)
+		switch len(at) {
+		case 0:
+			return "ran on a node that the cluster does not have"
+		case 1:
+			l.whole = append(l.whole, at...)
+		default:
+			l.split = append(l.split, at...)
+		}
 	}
-	d := h.types[run]
+	nodes := append(l.whole, l.split...) //nolint:gocritic // whole is made anew each time
 	wants := []struct {
 		kind  string
 		count int64
@@ -353,7 +366,9 @@ func (l *ledger) take(run int32) string {
 	return cause
 }
 
-// book takes GPUs of a type on some nodes, as evenly as may be.
+// book takes GPUs of a type on some nodes, as evenly as may be: each of Slurm's nodes gives its share
+// first. Of a node with several types, which is several here, it is not told how many of each, so
+// the others come before it.
 func (l *ledger) book(run int32, nodes []int32, kind string, count int64) string {
 	var at []int32
 	var installed, free int64
@@ -373,10 +388,10 @@ func (l *ledger) book(run int32, nodes []int32, kind string, count int64) string
 		cause = "its nodes were full: more GPUs in use than they have"
 	}
 	left := count
-	for i, n := range at { // evenly, then wherever there is room
-		even := (left + int64(len(at)-i) - 1) / int64(len(at)-i)
-		take := min(even, max(int64(l.h.Cluster.Nodes[n].GPUs)-l.used[n], 0))
+	for _, n := range at { // evenly, then wherever there is room
+		take := min(left, *l.share[n], max(int64(l.h.Cluster.Nodes[n].GPUs)-l.used[n], 0))
 		left -= l.hold(run, n, take)
+		*l.share[n] -= take
 	}
 	for _, n := range at {
 		left -= l.hold(run, n, min(left, max(int64(l.h.Cluster.Nodes[n].GPUs)-l.used[n], 0)))
