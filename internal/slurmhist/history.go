@@ -56,7 +56,10 @@ type History struct {
 	// typed are the names of nodes by their GPU types, where the cluster's nodes have none; else nil.
 	typed map[string][]string
 	// bound are the nodes of partitions that are parts of larger ones.
-	bound map[string]string
+	bound  map[string]string
+	within map[string]map[int32]bool
+	// lists are names of nodes by what they were made of.
+	lists map[[2]string]string
 	// most are the GPUs of the largest node by types that are asked for.
 	most map[string]int32
 }
@@ -83,7 +86,7 @@ func (g *Gatherer) Build(site *Site, o Options) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &History{g: g, site: site, hosts: map[word][]word{}, Report: &Report{SchemaVersion: 1, Source: "slurm"}}
+	h := &History{g: g, site: site, hosts: map[word][]word{}, lists: map[[2]string]string{}, Report: &Report{SchemaVersion: 1, Source: "slurm"}}
 	var simple tally
 	h.drafts = g.drafts(&o, &simple)
 	h.Report.Records = g.Records

@@ -22,7 +22,7 @@ func (h *History) overlap() {
 			of[p] = append(of[p], int32(i))
 		}
 	}
-	h.bound = map[string]string{}
+	h.bound, h.within = map[string]string{}, map[string]map[int32]bool{}
 	done := map[string]bool{}
 	for _, p := range slices.Sorted(maps.Keys(of)) {
 		if done[p] {
@@ -71,6 +71,12 @@ func (h *History) join(parts []string, in []int32, of map[string][]int32) {
 		h.Cluster.Nodes[n].Partitions = parts
 	}
 	maps.Copy(h.bound, bound)
+	for p := range bound {
+		h.within[p] = map[int32]bool{}
+		for _, n := range of[p] {
+			h.within[p][n] = true
+		}
+	}
 }
 
 // bind binds a job to the nodes of its partition where that is part of a larger one.
@@ -80,7 +86,13 @@ func (h *History) bind(j *workload.Job, d *draft, simple *tally) {
 		return
 	}
 	if j.Need.Nodes != "" {
-		names = both(names, j.Need.Nodes)
+		key := [2]string{"partition " + j.Partition, j.Need.Nodes}
+		list, known := h.lists[key]
+		if !known {
+			list = both(names, j.Need.Nodes)
+			h.lists[key] = list
+		}
+		names = list
 	}
 	if names == "" {
 		simple.add("asks for features that no node of its partition has: bound to the partition", d.hours, j.ID)

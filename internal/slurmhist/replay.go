@@ -356,7 +356,7 @@ func (l *ledger) take(run int32) string {
 	for _, n := range nodes {
 		x := &h.Cluster.Nodes[n]
 		outside := len(x.Partitions) > 0 && !slices.Contains(x.Partitions, j.Partition)
-		if names := h.bound[j.Partition]; names != "" && !slices.Contains(strings.Split(names, "|"), x.Name) {
+		if in := h.within[j.Partition]; in != nil && !in[n] {
 			outside = true
 		}
 		if cause == "" && j.Partition != "" && outside {

@@ -82,23 +82,37 @@ func (h *History) withoutTypes(n *Node) Node {
 	return x
 }
 
+// named are the nodes that have one of some types, of those given; "" where they are none, or too
+// many.
+func (h *History) named(types, of string) string {
+	key := [2]string{types, of}
+	list, known := h.lists[key]
+	if known {
+		return list
+	}
+	var names []string
+	for t := range strings.SplitSeq(types, "|") {
+		names = append(names, h.typed[t]...)
+	}
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) <= mostNamed {
+		list = strings.Join(names, "|")
+	}
+	if of != "" {
+		list = both(of, list)
+	}
+	h.lists[key] = list
+	return list
+}
+
 // byName binds a job to the nodes that have its types, where the cluster has none.
 func (h *History) byName(j *workload.Job, d *draft, simple *tally) {
 	if h.typed == nil || j.Need.GPUTypes == "" {
 		return
 	}
-	var names []string
-	for t := range strings.SplitSeq(j.Need.GPUTypes, "|") {
-		names = append(names, h.typed[t]...)
-	}
-	slices.Sort(names)
-	names = slices.Compact(names)
+	list := h.named(j.Need.GPUTypes, j.Need.Nodes)
 	j.Need.GPUTypes = ""
-	list := strings.Join(names, "|")
-	if j.Need.Nodes != "" {
-		list = both(j.Need.Nodes, list)
-	}
-	if list == "" || len(names) > mostNamed {
+	if list == "" {
 		simple.add("asks for a GPU type, and the nodes that have it cannot be named: bound to none", d.hours, j.ID)
 		return
 	}
