@@ -416,6 +416,10 @@ func (m *imported) write() error {
 	}
 	paths := m.paths
 	if m.budgets == nil {
+		if old, err := s.Open(paths[3]); err == nil {
+			_ = old.Close()
+			r.Warnings = append(r.Warnings, paths[3]+" is of an earlier import: this one has no associations")
+		}
 		paths = append(append([]string{}, paths[:3]...), paths[4])
 	}
 	out, err := s.begin(paths...)

@@ -319,8 +319,19 @@ func (h *History) jobs(o *Options, simple *tally) {
 		h.Report.contracts(&said.contract, d)
 		a := workload.Actual{Outcome: d.outcome, Start: d.runs[0].start - epoch, End: d.runs[len(d.runs)-1].end - epoch}
 		a.Duration = h.record(d, int32(i), &j, epoch)
+		raise(&j, a.Duration, d, simple)
 		w.Jobs, w.Actual = append(w.Jobs, j), append(w.Actual, a)
 	}
+}
+
+// raise gives a job that really worked for longer than its limit a limit that lets it: Slurm ends
+// jobs up to a minute late, later with OverTimeLimit, and several runs have a limit each.
+func raise(j *workload.Job, worked workload.Span, d *draft, simple *tally) {
+	if j.Limit == 0 || worked <= j.Limit+workload.Minute {
+		return
+	}
+	j.Limit = (worked + workload.Minute - 1) / workload.Minute * workload.Minute
+	simple.add("worked for longer than its time limit (in several runs, or past it): its limit is what it took", d.hours, j.ID)
 }
 
 // submit is when the job could start for the first time: what kept it before, a dependency, a

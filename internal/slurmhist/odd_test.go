@@ -19,6 +19,7 @@ func TestOddSites(t *testing.T) {
 		in           string
 		jobs         []string
 		left, simple map[string]int
+		limits       []int // minutes
 	}{
 		"gangs over several types": {in: rec("1", "COMPLETED", 0, 1, 11, g(32, 4), g(32, 4), "n[1-4]") + rec("2", "COMPLETED", 0, 20, 30, typed("h100"), typed("h100"), "n3") +
 			rec("3", "COMPLETED", 0, 20, 30, typed("v100"), typed("v100"), "n3") + rec("4", "COMPLETED", 0, 20, 30, typed("a100"), typed("a100"), "n4", "Partition=quick"),
@@ -30,6 +31,8 @@ func TestOddSites(t *testing.T) {
 			jobs: []string{"1 0 10 1 GPU + 4 cores completed 1"}, left: map[string]int{"asks for parts of GPUs": 2, "asks for no GPU": 1}},
 		"a first record without a time": {in: strings.Replace(rec("1", "PREEMPTED", 0, 1, 11, g(1, 1), g(1, 1), "n1"), "2026-01-01T00:00:00"+separator+"2026", "soon"+separator+"2026", 1) + rec("1", "COMPLETED", 20, 21, 31, g(1, 1), g(1, 1), "n1"),
 			jobs: []string{"1 20 10 1 GPU + 4 cores completed 1"}, left: map[string]int{"submit time not readable": 1}},
+		"past the limit": {in: rec("1", "COMPLETED", 0, 1, 7202, g(1, 1), g(1, 1), "n1") + rec("2", "TIMEOUT", 0, 1, 3631, g(1, 1), g(1, 1), "n1"),
+			jobs: []string{"1 0 7201 1 GPU + 4 cores completed 1", "2 0 3630 1 GPU + 4 cores timeout 1"}, simple: map[string]int{"longer than its time limit": 1}, limits: []int{121, 60}},
 		"suspended": {in: rec("1", "COMPLETED", 0, 1, 1001, g(1, 1), g(1, 1), "n1", "ElapsedRaw=100"),
 			jobs: []string{"1 0 100 1 GPU + 4 cores completed 1"}, simple: map[string]int{"was suspended": 1}},
 		"a type that is gone": {in: rec("1", "COMPLETED", 0, 1, 11, typed("k80"), g(1, 1), "n1") + rec("2", "COMPLETED", 0, 1, 11, typed("h100"), g(1, 1), "n3"),
@@ -60,6 +63,11 @@ func TestOddSites(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.jobs, jobs); diff != "" {
 				t.Errorf("jobs (-want +got):\n%s", diff)
+			}
+			for i, m := range tc.limits {
+				if got := h.Workload.Jobs[i].Limit; got != int64(m)*workload.Minute {
+					t.Errorf("job %d: limit of %d ms, want %d minutes", i, got, m)
+				}
 			}
 			counts(t, "left out", tc.left, h.Report.LeftOut)
 			counts(t, "simplified", tc.simple, h.Report.Simplified)
