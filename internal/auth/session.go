@@ -217,7 +217,7 @@ func (a *Auth) cookie(r *http.Request) (*Identity, error) {
 		return nil, err
 	}
 	if !safe(r.Method) && subtle.ConstantTimeCompare([]byte(r.Header.Get(CSRFHeader)), []byte(csrfOf(c))) != 1 {
-		return nil, refuse(http.StatusForbidden, "the header "+CSRFHeader+" of this session is missing or wrong")
+		return nil, refuse(http.StatusForbidden, "the header "+CSRFHeader+" of this login is missing or wrong")
 	}
 	return a.resolve(base), nil
 }

@@ -19,7 +19,7 @@ func Hosts(list string) ([]string, error) {
 	}
 	var out []string
 	for _, item := range cut(list) {
-		names, err := expand(item)
+		names, err := expand(strings.TrimSpace(item))
 		if err != nil {
 			return nil, fmt.Errorf("host list %q: %w", list, err)
 		}
@@ -91,9 +91,6 @@ func expand(s string) ([]string, error) {
 	}
 	return out, nil
 }
-
-// HostList is a list that [Hosts] and Slurm's tools read.
-func HostList(names []string) string { return strings.Join(names, ",") }
 
 // Compress is [HostList] made short as Slurm does it: n1 n2 n3 n7 gpu01 is "n[1-3,7],gpu01". Names keep their
 // order; [Hosts] gives the same names back.

@@ -1,9 +1,7 @@
 package slurm
 
 import (
-	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,27 +116,5 @@ func TestAddress(t *testing.T) {
 		if got := j.Address(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
-	}
-}
-
-func TestLimitedCalls(t *testing.T) {
-	l := &Limited{PerSecond: 10, Burst: 3}
-	now := time.Unix(1000, 0)
-	var waits []time.Duration
-	for range 5 {
-		waits = append(waits, l.turn(now))
-	}
-	if want := []time.Duration{0, 0, 0, 100 * time.Millisecond, 200 * time.Millisecond}; !slices.Equal(waits, want) {
-		t.Error(waits)
-	}
-	if w := l.turn(now.Add(time.Hour)); w != 0 {
-		t.Error(w)
-	}
-	slow := &Limited{Runner: &Tools{}, PerSecond: 0.001, Now: time.Now}
-	slow.turn(time.Now())
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := slow.Run(ctx, "true"); !errors.Is(err, context.Canceled) {
-		t.Error(err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/escala-sched/escala/internal/slurm"
 	"github.com/escala-sched/escala/trace"
 	"github.com/escala-sched/escala/workload"
 )
@@ -173,7 +174,7 @@ func (g *Gatherer) hosts(known map[word][]word, lists []word) []word {
 	for _, l := range lists {
 		one, ok := known[l]
 		if !ok {
-			names, err := Hosts(g.words.get(l))
+			names, err := slurm.Hosts(g.words.get(l))
 			if err != nil {
 				names = nil
 			}

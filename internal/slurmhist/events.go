@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/internal/slurm"
 	"github.com/escala-sched/escala/workload"
 )
 
@@ -38,7 +39,7 @@ func (s *Site) AddEvents(file string, data []byte, loc *time.Location) error {
 				return bad(file, line, "a time such as 2026-11-30T12:03:23, or Unknown", "TimeEnd %q", v)
 			}
 		}
-		names, err := Hosts(node)
+		names, err := slurm.Hosts(node)
 		if err != nil {
 			return bad(file, line, "names of nodes", "%s", err)
 		}

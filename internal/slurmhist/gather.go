@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/escala-sched/escala/internal/slurm"
 	"github.com/escala-sched/escala/trace"
 	"github.com/escala-sched/escala/workload"
 )
@@ -73,8 +74,8 @@ type Gatherer struct {
 	words words
 	lists trace.SlurmLists
 	recs  []record
-	said  []declared
-	saidN map[declared]int32
+	said  []slurm.Declared
+	saidN map[slurm.Declared]int32
 	// Records that were read, each once, and of which cluster each.
 	Records  int
 	clusters map[word]int
@@ -87,7 +88,7 @@ type Gatherer struct {
 
 // NewGatherer returns one without records.
 func NewGatherer() *Gatherer {
-	return &Gatherer{lists: trace.SlurmLists{}, said: []declared{{}}, saidN: map[declared]int32{{}: 0}, clusters: map[word]int{}}
+	return &Gatherer{lists: trace.SlurmLists{}, said: []slurm.Declared{{}}, saidN: map[slurm.Declared]int32{{}: 0}, clusters: map[word]int{}}
 }
 
 // Add takes a record. It may be of a run that is known already: slices of time overlap.
@@ -133,14 +134,14 @@ func (g *Gatherer) Add(r *trace.SlurmRecord) {
 			x.flags |= f.flag
 		}
 	}
-	if strings.Contains(r.Comment, commentPrefix) {
+	if strings.Contains(r.Comment, slurm.ContractPrefix) {
 		g.comment(&x, r.Comment)
 	}
 	g.recs = append(g.recs, x)
 }
 
 func (g *Gatherer) comment(x *record, comment string) {
-	d, err := parseComment(strings.Clone(comment))
+	d, err := slurm.ParseContract(strings.Clone(comment))
 	if err != nil {
 		x.flags |= flagBroken
 		return

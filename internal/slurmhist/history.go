@@ -303,8 +303,8 @@ func (h *History) jobs(o *Options, simple *tally) {
 			id = strconv.FormatInt(d.first.number, 10)
 		}
 		said := &g.said[d.first.said]
-		j := workload.Job{ID: id, User: g.words.get(d.first.user), Team: cmp.Or(said.team, g.words.get(d.first.account)), Partition: g.words.get(d.last.partition),
-			Submit: d.submit() - epoch, Need: d.need, Limit: d.first.limit, Estimate: said.estimate, Contract: fill(said.contract, o.Contract)}
+		j := workload.Job{ID: id, User: g.words.get(d.first.user), Team: cmp.Or(said.Team, g.words.get(d.first.account)), Partition: g.words.get(d.last.partition),
+			Submit: d.submit() - epoch, Need: d.need, Limit: d.first.limit, Estimate: said.Estimate, Contract: fill(said.Contract, o.Contract)}
 		j.Labels = h.labels(labels, d)
 		j.Priority = h.site.QOS[g.words.get(d.last.qos)] // what Slurm computed is no declaration
 		h.partition(&j, d, simple)
@@ -316,7 +316,7 @@ func (h *History) jobs(o *Options, simple *tally) {
 		if d.first.flags&flagBroken != 0 {
 			g.broken.add("comment for escala that cannot be read: the site's defaults hold", d.hours, id)
 		}
-		h.Report.contracts(&said.contract, d)
+		h.Report.contracts(&said.Contract, d)
 		a := workload.Actual{Outcome: d.outcome, Start: d.runs[0].start - epoch, End: d.runs[len(d.runs)-1].end - epoch}
 		a.Duration = h.record(d, int32(i), &j, epoch)
 		raise(&j, a.Duration, d, simple)

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/internal/slurm"
 	"github.com/escala-sched/escala/trace"
 )
 
@@ -208,7 +208,7 @@ func (s *Site) nodesTable(file, text string) error {
 			}
 			return ""
 		}
-		names, err := Hosts(get("NODELIST"))
+		names, err := slurm.Hosts(get("NODELIST"))
 		if err != nil || len(names) == 0 {
 			return bad(file, n, "the name of a node", "%q names no node", get("NODELIST"))
 		}
@@ -357,7 +357,7 @@ func (s *Site) sinfoJSON(file string, i int, raw json.RawMessage) error {
 		return bad(file, 0, nodesWanted, "group %d of the list cannot be read", i+1)
 	}
 	for _, item := range n.Nodes.Nodes {
-		names, err := Hosts(item)
+		names, err := slurm.Hosts(item)
 		if err != nil {
 			return bad(file, 0, nodesWanted, "group %d: %s", i+1, err)
 		}
@@ -444,16 +444,6 @@ func (s *Site) AddQOS(file string, data []byte) error {
 		}
 		return nil
 	})
-}
-
-// ReadAll is io.ReadAll with a bound: what describes a site is no log.
-func ReadAll(file string, r io.Reader) ([]byte, error) {
-	const most = 256 << 20
-	data, err := io.ReadAll(io.LimitReader(r, most+1))
-	if err == nil && len(data) > most {
-		err = bad(file, 0, "a list of nodes, partitions, events or associations", "more than 256 MiB")
-	}
-	return data, err
 }
 
 // spec makes nodes of a cluster. A node with GPUs of several types becomes one for each.

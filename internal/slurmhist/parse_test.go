@@ -19,50 +19,6 @@ import (
 	"github.com/escala-sched/escala/workload"
 )
 
-func TestHosts(t *testing.T) {
-	tests := map[string]string{
-		"n1": "n1", "n[1-3,7],gpu01": "n1 n2 n3 n7 gpu01", "n[08-11]": "n08 n09 n10 n11", "r[1-2]n[1-2]x": "r1n1x r1n2x r2n1x r2n2x", "": "", "a, b": "a b", "n[5]": "n5",
-	}
-	for in, want := range tests {
-		got, err := Hosts(in)
-		if err != nil || strings.Join(got, " ") != want {
-			t.Errorf("%q is %q (%v), want %q", in, got, err, want)
-		}
-	}
-	for _, in := range []string{"n[1-3", "n[3-1]", "n[a-b]", "n[1-99999999]", "n[1-9999][1-9999]", "n]1["} {
-		if got, err := Hosts(in); err == nil {
-			t.Errorf("%q is %d names, want an error", in, len(got))
-		}
-	}
-}
-
-func TestComment(t *testing.T) {
-	tests := map[string]struct {
-		want declared
-		bad  bool
-	}{
-		"":                         {},
-		"no word of it":            {},
-		"notescala:min-runtime=2h": {},
-		"escala:min-runtime=2h,checkpoint-interval=30m,restart-cost=90s,grace=1m": {want: declared{contract: workload.Contract{
-			MinRuntime: 2 * workload.Hour, HasMinRuntime: true, CheckpointInterval: 30 * workload.Minute, RestartCost: 90 * workload.Second, Grace: workload.Minute}}},
-		"run 7 escala:min-runtime=0,team=vision and more":               {want: declared{contract: workload.Contract{HasMinRuntime: true}, team: "vision"}},
-		"escala:checkpoint-on-stop,resumable=no,estimate=4h\nnext line": {want: declared{contract: workload.Contract{CheckpointOnStop: true, NotResumable: true}, estimate: 4 * workload.Hour}},
-		"escala:min-runtime=2":   {bad: true},
-		"escala:min-runtime=-2h": {bad: true},
-		"escala:minruntime=2h":   {bad: true},
-		"escala:resumable=maybe": {bad: true},
-		"escala:team=":           {bad: true},
-		"escala:":                {},
-	}
-	for in, tc := range tests {
-		got, err := parseComment(in)
-		if (err != nil) != tc.bad || got != tc.want {
-			t.Errorf("%q is %+v (%v), want %+v", in, got, err, tc.want)
-		}
-	}
-}
-
 func lab(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "lab", name))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/escala-sched/escala/fact"
@@ -215,7 +214,7 @@ func (w *World) release(ctx context.Context, e *entry, r *run) {
 	if !w.token() {
 		return
 	}
-	err := w.opts.Slurm.Update(ctx, e.id, "dependency="+open(e.seen.Dependency, w.lease.id), "reqnodelist="+strings.Join(w.names(r.order.Place), ","))
+	err := w.opts.Slurm.Update(ctx, e.id, "dependency="+open(e.seen.Dependency, w.lease.id), "reqnodelist="+slurm.Compress(w.names(r.order.Place)))
 	switch {
 	case err == nil:
 		r.state, r.since = released, w.opts.Now()
@@ -281,8 +280,7 @@ func (w *World) gate(ctx context.Context, list []*entry) {
 		if tasks[dependency] == nil {
 			tasks[dependency] = map[string][]int32{}
 		}
-		_, k := numbers(e.id)
-		tasks[dependency][e.line] = append(tasks[dependency][e.line], int32(k))
+		tasks[dependency][e.line] = append(tasks[dependency][e.line], int32(e.task))
 	}
 	for _, dependency := range order {
 		all := ids[dependency]

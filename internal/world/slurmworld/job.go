@@ -15,6 +15,8 @@ import (
 // entry is a job of Slurm, or a task of an array.
 type entry struct {
 	id string
+	// job and task are the numbers that make the ID.
+	job, task int64
 	// line is the name of the line of the queue that it is on: of a task that waits, the array's.
 	line string
 	seen slurm.Job
@@ -68,6 +70,7 @@ func (w *World) entry(id string) *entry {
 	e := w.entries[id]
 	if e == nil {
 		e = &entry{id: id}
+		e.job, e.task = numbers(id)
 		w.entries[id] = e
 	}
 	return e
@@ -80,9 +83,7 @@ func (w *World) sorted() []*entry {
 		out = append(out, e)
 	}
 	slices.SortFunc(out, func(a, b *entry) int {
-		x, i := numbers(a.id)
-		y, k := numbers(b.id)
-		return cmp.Or(cmp.Compare(x, y), cmp.Compare(i, k), cmp.Compare(a.id, b.id))
+		return cmp.Or(cmp.Compare(a.job, b.job), cmp.Compare(a.task, b.task))
 	})
 	return out
 }

@@ -15,9 +15,6 @@ type lease struct {
 	alive   bool
 }
 
-// overtime is how long after its time the lease is cancelled, if nothing was free to run it.
-const overtime = 3 * time.Minute
-
 // keep has a lease that is put off. It costs one call each quarter of it.
 func (w *World) keep(ctx context.Context) error {
 	now := w.opts.Now()
@@ -29,7 +26,7 @@ func (w *World) keep(ctx context.Context) error {
 		}
 		*l = lease{id: id, alive: id != ""}
 	}
-	begin, end := fmt.Sprintf("now+%d", int(w.opts.Lease.Seconds())), fmt.Sprintf("now+%d", int((w.opts.Lease+overtime).Seconds()))
+	begin, end := fmt.Sprintf("now+%d", int(w.opts.Lease.Seconds())), fmt.Sprintf("now+%d", int((w.opts.Lease+w.opts.Overtime).Seconds()))
 	switch {
 	case l.id == "" || !l.alive:
 		id, err := w.opts.Slurm.Submit(ctx, "true", append([]string{"--job-name=" + w.opts.LeaseName, "--begin=" + begin, "--deadline=" + end, "--time=1", "--ntasks=1", "--no-requeue",

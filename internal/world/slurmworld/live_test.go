@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,10 +24,10 @@ import (
 type site struct {
 	*testing.T
 	*slurmtest.Cluster
-	path  string
-	lease time.Duration
-	d     *live.Daemon
-	stop  func()
+	path            string
+	lease, overtime time.Duration
+	d               *live.Daemon
+	stop            func()
 	// budgets of a new journal; nil = equal shares.
 	budgets *budget.Tree
 }
@@ -39,7 +40,7 @@ func (s *site) open(pol string, shadowed bool) {
 		s.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(logTo{s.T}, nil))
-	w, err := slurmworld.New(s.Context(), slurmworld.Options{Slurm: s.Client, Now: time.Now, Partitions: []string{"train"}, Poll: 300 * time.Millisecond, Lease: s.lease, Calls: 1000, Log: log})
+	w, err := slurmworld.New(s.Context(), slurmworld.Options{Slurm: s.Client, Now: time.Now, Partitions: []string{"train"}, Poll: 300 * time.Millisecond, Lease: s.lease, Overtime: s.overtime, Calls: 1000, Log: log})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -236,6 +237,38 @@ func TestLeaseRunsOut(t *testing.T) {
 		}
 		return true
 	})
+}
+
+// TestLeaseIsCancelled: where nothing is free for the lease, Slurm cancels it once its deadline cannot be kept, which
+// is as good; and a lease that somebody cancels is made anew.
+func TestLeaseIsCancelled(t *testing.T) {
+	s := newSite(t, 12*time.Second)
+	s.overtime = 65 * time.Second
+	s.open("contract", false)
+	full := s.Sbatch("sleep 300", "-N2", "--gres=gpu:8", "--exclusive")
+	s.await("all is in use, the cores too", func() bool { return s.fate(full) == "running" })
+	id := s.Sbatch("sleep 60", "--gpus=1")
+	lease := func() string {
+		out, err := s.Tools.Run(t.Context(), "squeue", "-h", "-n", "escala-lease", "-t", "PENDING", "-o", "%A")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	kept := func() bool { l := lease(); return l != "" && strings.HasPrefix(s.line(id).Dependency, "afterany:"+l) }
+	s.await("it is kept back", kept)
+	old := lease()
+	if err := s.Cancel(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	s.await("it is kept back by another lease", func() bool { return lease() != old && kept() })
+	s.stop()
+	s.await("the lease was cancelled, and the job is Slurm's", func() bool {
+		return lease() == "" && s.line(id).Dependency == "" && s.line(id).State == slurm.Pending
+	})
+	if s.line(full).State != slurm.Running {
+		t.Error("the cluster was not full any more")
+	}
 }
 
 // TestRelease: everything is given back, and what people asked for is as it was.

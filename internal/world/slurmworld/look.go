@@ -417,7 +417,7 @@ func (w *World) classify(e *entry) {
 		e.looked, e.why = true, "is in a partition that escala was not given"
 		return
 	}
-	if _, _, ok := gpusOf(j); !ok {
+	if ask, err := j.GPUs(); err == nil && ask.Total == 0 {
 		e.looked, e.why = true, "asks for no GPUs"
 		return
 	}
@@ -426,7 +426,7 @@ func (w *World) classify(e *entry) {
 		return // at the next look
 	}
 	e.looked = true
-	d, err := parseComment(text.Comment)
+	d, err := slurm.ParseContract(text.Comment)
 	if err != nil {
 		w.log.Warn("a job's contract is not understood; it has the site's", "job", j.ID, "user", j.User, "err", err)
 	}

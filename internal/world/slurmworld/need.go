@@ -6,42 +6,22 @@ import (
 	"strings"
 
 	"github.com/escala-sched/escala/internal/slurm"
-	"github.com/escala-sched/escala/trace"
 	"github.com/escala-sched/escala/workload"
 )
-
-// gpusOf is how many GPUs a job asks for in all, and the type that it names. ok is false for a job without.
-func gpusOf(j *slurm.Job) (total int64, types string, ok bool) {
-	nodes, tasks := int64(max(j.NumNodes, 1)), int64(max(j.NumTasks, 1))
-	for _, x := range []struct {
-		text  string
-		times int64
-	}{{j.PerJob, 1}, {j.PerNode, nodes}, {j.PerTask, tasks}, {j.PerSocket, nodes}} {
-		if x.text == "" {
-			continue
-		}
-		g, err := trace.ParseGPUs(x.text)
-		if err != nil || g.Count == 0 {
-			continue
-		}
-		return g.Count * x.times, g.TypeNames(), true
-	}
-	return 0, "", false
-}
 
 // need is what the engine is told that a job needs, or why it cannot be told: such a job is left to
 // Slurm, and what it runs on is taken from what there is.
 func (w *World) need(j *slurm.Job, excluded string) (n workload.Need, why string) {
-	total, types, ok := gpusOf(j)
-	nodes := int64(max(j.NumNodes, 1))
+	ask, err := j.GPUs()
+	total, nodes := ask.Total, int64(max(j.NumNodes, 1))
 	switch {
-	case !ok:
+	case err != nil:
+		return n, "asks for GPUs in a way that is not understood (" + err.Error() + ")"
+	case total == 0:
 		return n, "asks for no GPUs"
 	case j.Het != 0:
 		return n, "is a part of a heterogeneous job"
-	case j.PerSocket != "":
-		return n, "asks for GPUs by socket"
-	case strings.Contains(types, "|"):
+	case strings.Contains(ask.Types, "|"):
 		return n, "asks for GPUs of several types"
 	case j.Features != "":
 		return n, "asks for features of nodes (" + j.Features + ")"
@@ -55,7 +35,7 @@ func (w *World) need(j *slurm.Job, excluded string) (n workload.Need, why string
 		return n, why
 	}
 	size := w.nodeSize(where)
-	n.GPUTypes = types
+	n.GPUTypes = ask.Types
 	switch {
 	case size == 0:
 		return n, "may run on no node with GPUs"
@@ -118,10 +98,10 @@ func (w *World) nodeSize(where []string) int64 {
 }
 
 // jobOf is what is told of a job.
-func (w *World) jobOf(j *slurm.Job, need workload.Need, d *declared) *workload.Job {
+func (w *World) jobOf(j *slurm.Job, need workload.Need, d *slurm.Declared) *workload.Job {
 	team := j.Account
-	if d.team != "" {
-		team = d.team
+	if d.Team != "" {
+		team = d.Team
 	}
 	labels := map[string]string{}
 	for k, v := range map[string]string{"qos": j.QOS, "partition": strings.Join(j.Partitions, ",")} {
@@ -129,7 +109,7 @@ func (w *World) jobOf(j *slurm.Job, need workload.Need, d *declared) *workload.J
 			labels[k] = v
 		}
 	}
-	out := &workload.Job{User: j.User, Team: team, Need: need, Limit: j.Limit.Milliseconds(), Estimate: d.estimate, Contract: d.contract, Labels: labels}
+	out := &workload.Job{User: j.User, Team: team, Need: need, Limit: j.Limit.Milliseconds(), Estimate: d.Estimate, Contract: d.Contract, Labels: labels}
 	if !j.Requeue || !j.Batch {
 		out.Contract.NotResumable = true
 	}
@@ -145,7 +125,7 @@ func (w *World) foreign(j *slurm.Job, gpus int64, why string) *workload.Job {
 	if safe == 0 {
 		safe = 365 * workload.Day
 	}
-	out := w.jobOf(j, workload.Need{GPUs: int32(gpus), Span: true}, &declared{})
+	out := w.jobOf(j, workload.Need{GPUs: int32(gpus), Span: true}, &slurm.Declared{})
 	out.Contract = workload.Contract{HasMinRuntime: true, MinRuntime: safe, NotResumable: true}
 	out.Labels[leftLabel] = why
 	return out

@@ -3,6 +3,7 @@ package slurmworld
 import (
 	"context"
 	"math/bits"
+	"slices"
 
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
@@ -29,32 +30,23 @@ func (w *World) used() map[int32]uint64 {
 // others are to start there: these are kept back again first.
 func (w *World) place(ctx context.Context, e *entry) (place []fact.Grant, ok bool) {
 	j := &e.seen
-	total, _, asks := gpusOf(j)
-	known := 0
-	for _, n := range j.Nodes {
-		if _, here := w.nodeOf[n]; here {
-			known++
-		}
-	}
-	if !asks || known == 0 {
+	ask, err := j.GPUs()
+	here := slices.DeleteFunc(slices.Clone(j.Nodes), func(n string) bool { _, known := w.nodeOf[n]; return !known })
+	if err == nil && ask.Total == 0 || len(here) == 0 {
 		return nil, false
 	}
 	each := map[string]int64{}
-	switch {
-	case j.Exclusive:
-		for _, n := range j.Nodes {
-			if k, here := w.nodeOf[n]; here {
-				each[n] = int64(w.spec.Nodes[k].GPUs)
-			}
+	for _, n := range here {
+		switch {
+		case j.Exclusive:
+			each[n] = int64(w.spec.Nodes[w.nodeOf[n]].GPUs)
+		case len(j.Nodes) == 1:
+			each[n] = ask.Total
+		default:
+			each[n] = ask.PerNode
 		}
-	case len(j.Nodes) == 1:
-		each[j.Nodes[0]] = total
-	case j.PerNode != "":
-		for _, n := range j.Nodes {
-			each[n] = total / int64(max(j.NumNodes, 1))
-		}
-	default:
-		var err error
+	}
+	if !j.Exclusive && (err != nil || ask.PerNode == 0 && len(j.Nodes) > 1) { // Slurm divided it as it liked
 		if each, err = w.opts.Slurm.Allocation(ctx, j.ID); err != nil {
 			w.log.Warn("what a job has on its nodes cannot be read", "job", j.ID, "err", err)
 			return nil, false
@@ -62,10 +54,10 @@ func (w *World) place(ctx context.Context, e *entry) (place []fact.Grant, ok boo
 	}
 	used := w.used()
 	pool := ""
-	for _, name := range j.Nodes {
-		k, here := w.nodeOf[name]
-		n := &w.spec.Nodes[max(k, 0)]
-		if !here || each[name] == 0 {
+	for _, name := range here {
+		k := w.nodeOf[name]
+		n := &w.spec.Nodes[k]
+		if each[name] == 0 {
 			continue
 		}
 		if len(place) > 0 && n.GPUType != pool {

@@ -30,6 +30,8 @@ type Options struct {
 	// Lease is how long waiting jobs stay kept back once nobody renews that, 0 = 12 min: with the few
 	// minutes that the lease itself may take they are Slurm's own within 20.
 	Lease time.Duration
+	// Overtime is how long after its time the lease is cancelled, if nothing was free to run it; 0 = 3 min.
+	Overtime time.Duration
 	// LeaseArgs are more arguments of sbatch for the lease: an account, a partition.
 	LeaseArgs []string
 	// LeaseName is the lease's job name, "" = escala-lease: one for each escala on a cluster.
@@ -91,6 +93,7 @@ var _ world.Source = (*World)(nil)
 // New reads what nodes there are.
 func New(ctx context.Context, o Options) (*World, error) {
 	o.Poll, o.Lease, o.Patience = cmp.Or(o.Poll, 2*time.Second), cmp.Or(o.Lease, 12*time.Minute), cmp.Or(o.Patience, time.Minute)
+	o.Overtime = cmp.Or(o.Overtime, 3*time.Minute)
 	o.Signal, o.Calls, o.LeaseName = cmp.Or(o.Signal, "TERM"), cmp.Or(o.Calls, 20), cmp.Or(o.LeaseName, "escala-lease")
 	w := &World{opts: o, log: o.Log, bell: make(chan struct{}, 1), entries: map[string]*entry{}, runs: map[world.Run]*run{}, nodeOf: map[string]int32{}, inPartition: map[string]map[string]bool{}, Skipped: map[string]string{}}
 	if w.log == nil {
@@ -141,7 +144,8 @@ func (w *World) Cluster() *cluster.Spec { return w.spec }
 func (w *World) Known(jobs []world.Known) {
 	for i := range jobs {
 		k := &jobs[i]
-		w.entries[k.ID] = &entry{id: k.ID, told: true, held: k.Held, spec: k.Spec}
+		e := w.entry(k.ID)
+		e.told, e.held, e.spec = true, k.Held, k.Spec
 	}
 }
 
