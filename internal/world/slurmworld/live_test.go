@@ -1,6 +1,7 @@
 package slurmworld_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,10 +25,10 @@ import (
 type site struct {
 	*testing.T
 	*slurmtest.Cluster
-	path            string
-	lease, overtime time.Duration
-	d               *live.Daemon
-	stop            func()
+	path                  string
+	lease, overtime, poll time.Duration
+	d                     *live.Daemon
+	stop                  func()
 	// budgets of a new journal; nil = equal shares.
 	budgets *budget.Tree
 }
@@ -40,7 +41,7 @@ func (s *site) open(pol string, shadowed bool) {
 		s.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(logTo{s.T}, nil))
-	w, err := slurmworld.New(s.Context(), slurmworld.Options{Slurm: s.Client, Now: time.Now, Partitions: []string{"train"}, Poll: 300 * time.Millisecond, Lease: s.lease, Overtime: s.overtime, Calls: 1000, Log: log})
+	w, err := slurmworld.New(s.Context(), slurmworld.Options{Slurm: s.Client, Now: time.Now, Partitions: []string{"train"}, Poll: cmp.Or(s.poll, 300*time.Millisecond), Lease: s.lease, Overtime: s.overtime, Calls: 1000, Log: log})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -193,3 +193,30 @@ func simulated(t *testing.T, jobs []studyJob, pol string) *fates {
 	}
 	return f
 }
+
+// TestLatency tells how long it takes from a submission to the start on an idle cluster, with Slurm's scheduler as it
+// is by default and looks every two seconds.
+func TestLatency(t *testing.T) {
+	if *study == 0 {
+		t.Skip("for -study N")
+	}
+	s := &site{T: t, Cluster: slurmtest.Start(t, slurmtest.Options{Nodes: 2, Extra: []string{"SchedulerParameters=requeue_delay=1"}}), path: filepath.Join(t.TempDir(), "journal.db"), poll: 2 * time.Second}
+	waiting := func(n int) (took []time.Duration) {
+		for range n {
+			began := time.Now()
+			id := s.Sbatch("sleep 0.1", "--gpus=1")
+			s.await("it has started", func() bool { j := s.line(id); return j.ID == "" || j.State == "RUNNING" || j.State == "COMPLETING" })
+			took = append(took, time.Since(began).Round(10*time.Millisecond))
+			time.Sleep(time.Duration(700+rand.IntN(1500)) * time.Millisecond)
+		}
+		slices.Sort(took)
+		return took
+	}
+	alone := waiting(20)
+	s.open("contract", false)
+	blocker := s.Sbatch("sleep 3600", "--gpus=1") // what comes is kept back, and let go
+	s.await("it runs", func() bool { return s.fate(blocker) == "running" })
+	with := waiting(20)
+	t.Logf("from submission to start, 20 jobs: Slurm alone %v in the middle, %v at most; with escala %v, %v", alone[10], alone[19], with[10], with[19])
+	s.stopIfOpen()
+}
