@@ -33,8 +33,10 @@ const (
 // request is a change that somebody asked for.
 type request struct {
 	do func(*tx) (any, error)
-	// before, if set, must be durable before the batch is: it runs once do has succeeded.
+	// alone: in a batch of its own.
 	alone bool
+	// reads: it changes nothing.
+	reads bool
 	done  chan answer
 	value any
 	err   error
@@ -192,6 +194,12 @@ func (r *request) answer(value any, err error) {
 // change has the loop make a change, and returns once it is on disk.
 func change[T any](ctx context.Context, d *Daemon, do func(*tx) (T, error)) (T, error) {
 	return ask(ctx, d, &request{do: func(t *tx) (any, error) { return do(t) }, done: make(chan answer, 1)}, *new(T))
+}
+
+// read has the loop look, and returns what it saw once that is on disk. [ErrUnavailable] as soon as it is known
+// that this may take time.
+func read[T any](ctx context.Context, d *Daemon, do func() T) (T, error) {
+	return ask(ctx, d, &request{reads: true, do: func(*tx) (any, error) { return do(), nil }, done: make(chan answer, 1)}, *new(T))
 }
 
 func ask[T any](ctx context.Context, d *Daemon, r *request, none T) (T, error) {

@@ -194,7 +194,13 @@ func (d *Daemon) write(ctx context.Context, t *tx) error {
 			d.log.Error("the journal cannot be written; trying again", "err", err)
 		}
 		d.stats.Retries.Add(1)
-		d.inbox.refuse(fmt.Errorf("%w: %w", ErrUnavailable, err))
+		away := fmt.Errorf("%w: %w", ErrUnavailable, err)
+		d.inbox.refuse(away)
+		for _, r := range t.asked {
+			if r.reads { // what stood before will do
+				r.answer(nil, away)
+			}
+		}
 		if d.cfg.Now().Sub(began) > answerAfter {
 			for _, r := range t.asked {
 				r.answer(nil, cmp.Or(r.err, error(&Late{err})))

@@ -303,3 +303,32 @@ func TestAPolicyWhileTheStoreIsAway(t *testing.T) {
 		o.want(id, "running")
 	})
 }
+
+// One who reads what comes in the very batch that cannot be written is shown what stood before, as soon
+// as that is known.
+func TestReadingWithTheBatchThatFails(t *testing.T) {
+	withFragile(t, lasts(time.Hour), func(o *outage) {
+		o.submit("ana", 16, nil)
+		old, err := o.d.View(o.ctx())
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.wait(time.Minute) // it is fresh no more
+		set := func(hang time.Duration, err error) {
+			o.s.mu.Lock()
+			defer o.s.mu.Unlock()
+			o.s.hang, o.s.err = hang, err
+		}
+		set(time.Second, nil)
+		go func() { _, _ = o.d.Submit(o.ctx(), o.submission("eva", 1)) }()
+		o.wait(500 * time.Millisecond)
+		set(0, &store.Error{Kind: store.ErrUnavailable})
+		go func() { _, _ = o.d.Submit(o.ctx(), o.submission("ida", 1)) }()
+		v, err := o.d.View(o.ctx()) // both wait for the batch that is being written, and make the next
+		if took := time.Since(v.made); err != nil || v != old || took != 60500*time.Millisecond+500*time.Millisecond {
+			t.Errorf("%v: the same %v, %v after it was made", err, v == old, took)
+		}
+		set(0, nil)
+		o.wait(10 * time.Second)
+	})
+}

@@ -165,8 +165,8 @@ type state struct {
 }
 
 func (d *Daemon) state(ctx context.Context) (*state, error) {
-	return change(ctx, d, func(*tx) (*state, error) {
-		return &state{now: d.clock.last, engine: d.engine.Snapshot(), policy: d.header.Policy, next: d.book.next, facts: d.stats.Facts.Load() + d.stats.Actions.Load()}, nil
+	return read(ctx, d, func() *state {
+		return &state{now: d.clock.last, engine: d.engine.Snapshot(), policy: d.header.Policy, next: d.book.next, facts: d.stats.Facts.Load() + d.stats.Actions.Load()}
 	})
 }
 
