@@ -1,6 +1,9 @@
 package cluster
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // logSize is how many recent changes a Free remembers; a reader that fell
 // further behind starts over.
@@ -363,30 +366,33 @@ func (f *Free) NextWith(n, i int32) int32 { return f.bucket[n].next(i) }
 // NextPartial returns the first node >= i with something left of a shared GPU, or -1.
 func (f *Free) NextPartial(i int32) int32 { return f.partial.next(i) }
 
-// Slots is how many tasks of g whole GPUs fit, counting no further than enough.
-func (f *Free) Slots(g int32, enough int64) int64 {
+// Unbounded tasks fit one node as far as its GPUs do.
+const Unbounded = math.MaxInt32
+
+// Slots is how many tasks of g whole GPUs fit, at most most on one node, counting no further than enough.
+func (f *Free) Slots(g, most int32, enough int64) int64 {
 	if f.mask == nil {
 		return f.whole / int64(g)
 	}
-	return slots(f.count, g, enough)
+	return slots(f.count, g, most, enough)
 }
 
 // PlaceSlots is the same within place b of topology level l.
-func (f *Free) PlaceSlots(l int, b, g int32, enough int64) int64 {
+func (f *Free) PlaceSlots(l int, b, g, most int32, enough int64) int64 {
 	w := f.pool.MaxGPUs + 1
-	return slots(f.places[l][b*w:(b+1)*w], g, enough)
+	return slots(f.places[l][b*w:(b+1)*w], g, most, enough)
 }
 
 // PlaceWhole is the number of whole GPUs free in place b of topology level l.
-func (f *Free) PlaceWhole(l int, b int32) int64 { return f.PlaceSlots(l, b, 1, 1<<62) }
+func (f *Free) PlaceWhole(l int, b int32) int64 { return f.PlaceSlots(l, b, 1, Unbounded, 1<<62) }
 
-func slots(count []int32, g int32, enough int64) int64 {
+func slots(count []int32, g, most int32, enough int64) int64 {
 	var sum int64
 	top := int32(len(count)) - 1
-	// Nodes with k*g..k*g+g-1 free hold k tasks each: no division in the loop.
+	// Nodes with k*g..k*g+g-1 free hold k tasks each, at most most: no division in the loop.
 	k, edge := int64(1), 2*g
 	for n := g; n <= top; n++ {
-		if n == edge {
+		if n == edge && k < int64(most) {
 			k, edge = k+1, edge+g
 		}
 		if c := count[n]; c != 0 {

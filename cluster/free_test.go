@@ -141,11 +141,11 @@ func (n *naive) compare(t *rapid.T, l *Layout, f *Free) {
 			want += k
 			places[p.Blocks[0][i]] += k
 		}
-		if got := f.Slots(g, 1<<40); got != want {
+		if got := f.Slots(g, Unbounded, 1<<40); got != want {
 			t.Fatalf("%d slots of %d, want %d", got, g, want)
 		}
 		for b, want := range places {
-			if got := f.PlaceSlots(0, int32(b), g, 1<<40); got != want {
+			if got := f.PlaceSlots(0, int32(b), g, Unbounded, 1<<40); got != want {
 				t.Fatalf("place %d: %d slots of %d, want %d", b, got, g, want)
 			}
 		}

@@ -41,9 +41,7 @@ func (e *Engine) dateLeft(shape *place.Shape, k int, pool int32) bool {
 	}
 	p := &e.layout.Pools[pool]
 	c := shape.Cut(k)
-	if perNode := p.MaxGPUs / max(c.GPUs, 1); perNode > 0 {
-		nodes += int64((c.Tasks + perNode - 1) / perNode)
-	}
+	nodes += int64(c.NodesAtLeast(p.MaxGPUs))
 	return nodes <= int64(len(p.Nodes))*s.pol.Reservations.Nodes/1000
 }
 

@@ -179,9 +179,9 @@ func soonest(rel []release, cut place.Cut) (i int, by workload.Time, ok bool) {
 	tasks := int32(0)
 	for ; i < len(rel) && tasks < cut.Tasks; i++ {
 		x := &rel[i]
-		before := count(has[x.node]) / cut.GPUs
+		before := cut.OnNode(count(has[x.node]))
 		has[x.node] |= x.gpus
-		tasks += count(has[x.node])/cut.GPUs - before
+		tasks += cut.OnNode(count(has[x.node])) - before
 	}
 	if tasks < cut.Tasks {
 		return 0, 0, false
@@ -221,20 +221,20 @@ func (e *Engine) cheapestBy(rel []release, cut place.Cut) []cluster.Grant {
 			offers = append(offers, offer{node: x.node})
 		}
 		o := &offers[k]
-		if count(o.gpus)/cut.GPUs < min(cut.Tasks, 64) {
+		if cut.OnNode(count(o.gpus)) < min(cut.Tasks, cut.PerNode, 64) {
 			o.gpus |= x.gpus
 			o.price += x.price
 			o.stops += x.stops
 		}
 	}
 	slices.SortStableFunc(offers, func(a, b offer) int {
-		ta, tb := count(a.gpus)/cut.GPUs, count(b.gpus)/cut.GPUs
+		ta, tb := cut.OnNode(count(a.gpus)), cut.OnNode(count(b.gpus))
 		return cmp.Or(cmp.Compare(b2i(ta == 0), b2i(tb == 0)), cmp.Compare(a.stops, b.stops), cmp.Compare(a.price, b.price), cmp.Compare(a.node, b.node))
 	})
 	var out []cluster.Grant
 	left := cut.Tasks
 	for _, o := range offers {
-		t := min(count(o.gpus)/cut.GPUs, left)
+		t := min(cut.OnNode(count(o.gpus)), left)
 		if t == 0 {
 			continue
 		}

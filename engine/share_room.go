@@ -84,7 +84,7 @@ func (e *Engine) clear(d *decision, c *class, shape *place.Shape, k int, w *clai
 	case shape.Plain() && cut.Tasks == 1 && cut.Rest == 0:
 		set, hold, ok = e.clearNode(d, shape, k, w, c.known.debug, allocated)
 	default:
-		if shape.Plain() && 2*cut.GPUs > e.layout.Pools[pool].MaxGPUs && cut.Rest == 0 {
+		if shape.Plain() && cut.OnNode(e.layout.Pools[pool].MaxGPUs) == 1 && cut.Rest == 0 { // a node for each task
 			set, ok = e.clearNodes(d, shape, k, w, c.known.debug, allocated)
 		} else {
 			set, ok = e.clearAny(d, shape, k, w, allocated)

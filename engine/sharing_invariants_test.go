@@ -342,6 +342,9 @@ func TestSharingRecounts(t *testing.T) {
 				case 1:
 					j.Need = workload.Need{GPUs: 1, Milli: 400}
 				}
+				if j.Need.Tasks > 0 {
+					j.Need.PerNode = rapid.SampledFrom([]int32{0, 1, 2}).Draw(rt, "per node")
+				}
 				if spec.Name == "two" {
 					j.Need.GPUTypes = rapid.SampledFrom([]string{"", "", "A", "B"}).Draw(rt, "gpu type")
 				}

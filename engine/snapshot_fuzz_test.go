@@ -79,7 +79,7 @@ func everyField(n int32) *workload.Job {
 	j := &workload.Job{ID: fmt.Sprint("job-", n), Team: []string{"x", "y", "z"}[n%3], User: "u", Submit: int64(n) * 7000, Estimate: 60_000, Need: workload.Need{GPUs: 1 + n%4}}
 	switch n % 10 {
 	case 1:
-		j.Need = workload.Need{Tasks: 2, GPUs: 1, MinTasks: 1, MaxTasks: 3}
+		j.Need = workload.Need{Tasks: 2, GPUs: 1, MinTasks: 1, MaxTasks: 3, PerNode: 1}
 	case 2:
 		j.Need = workload.Need{GPUs: 1, Milli: 300, CPU: 1000, Memory: 512, GPUTypes: "A|B"}
 	case 3:

@@ -15,11 +15,11 @@ func codeSpec(c *pack.Coder, j *workload.Job, now workload.Time) {
 	c.From(&j.Submit, now)
 	n := &j.Need
 	k := &j.Contract
-	has := struct{ where, size, cores, types, urgent, times, contract, service, after, speed, labels bool }{
+	has := struct{ where, size, cores, types, urgent, times, contract, service, after, speed, labels, perNode bool }{
 		j.Partition != "" || n.Within != "" || n.Nodes != "", n.Tasks != 0 || n.Milli != 0 || n.MinTasks != 0 || n.MaxTasks != 0 || n.Span,
 		n.CPU != 0 || n.Memory != 0, n.GPUTypes != "", j.Priority != 0 || j.Kind != 0, j.Estimate != 0 || j.Limit != 0 || j.Deadline != 0,
-		*k != workload.Contract{}, j.Service != nil, len(j.After) > 0, len(j.Speed) > 0, len(j.Labels) > 0}
-	c.Flags(&has.where, &has.size, &has.cores, &has.types, &has.urgent, &has.times, &has.contract, &has.service, &has.after, &has.speed, &has.labels)
+		*k != workload.Contract{}, j.Service != nil, len(j.After) > 0, len(j.Speed) > 0, len(j.Labels) > 0, n.PerNode != 0}
+	c.Flags(&has.where, &has.size, &has.cores, &has.types, &has.urgent, &has.times, &has.contract, &has.service, &has.after, &has.speed, &has.labels, &has.perNode)
 	c.Int32(&n.GPUs)
 	if has.where {
 		c.Text(&j.Partition)
@@ -32,6 +32,9 @@ func codeSpec(c *pack.Coder, j *workload.Job, now workload.Time) {
 		c.Int32(&n.MinTasks)
 		c.Int32(&n.MaxTasks)
 		c.Bool(&n.Span)
+	}
+	if has.perNode { // last among the flags: older snapshots end before it
+		c.Int32(&n.PerNode)
 	}
 	if has.cores {
 		c.Int(&n.CPU)

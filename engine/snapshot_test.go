@@ -276,7 +276,7 @@ func (w *twins) draft() *workload.Job {
 		}
 	case 4:
 		if nodes {
-			j.Need = workload.Need{Tasks: 2, GPUs: 2}
+			j.Need = workload.Need{Tasks: 2, GPUs: 2, PerNode: rapid.SampledFrom([]int32{0, 1}).Draw(t, "per node")}
 		}
 	case 5:
 		j.Need.GPUs = 64

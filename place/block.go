@@ -19,7 +19,7 @@ func (p *Placer) OnBlock(f *cluster.Free, s *Shape, i int, nodes []int32, gpus [
 		}
 		have := gpus[k] & f.Mask(at)
 		free := int32(bits.OnesCount64(have))
-		t := s.units(f, i, at, min(tasks, int64(free/max(c.GPUs, 1))), c.task())
+		t := s.units(f, i, at, min(tasks, int64(c.OnNode(free))), c.task())
 		g := cluster.Grant{Node: f.Pool().Nodes[at], Milli: 1000, Count: int32(t) * c.GPUs, CPU: c.CPU * t, Memory: c.Memory * t}
 		tasks -= t
 		if left := free - g.Count; rest > 0 && left >= rest && f.CPU(at) >= g.CPU+c.restCPU && f.Memory(at) >= g.Memory+c.restMemory {
@@ -43,10 +43,10 @@ func (p *Placer) OnBlock(f *cluster.Free, s *Shape, i int, nodes []int32, gpus [
 // nodes and what is left over. It takes no node where it does not fit one at all.
 func (s *Shape) BlockOf(i int, size int32) (nodes, last int32) {
 	c := s.cuts[i]
-	if total := c.Tasks*c.GPUs + c.Rest; total <= size {
+	if total := c.Tasks*c.GPUs + c.Rest; total <= size && c.Tasks <= c.PerNode {
 		return 1, total
 	}
-	per := size / max(c.GPUs, 1)
+	per := c.OnNode(size)
 	if per == 0 || c.Rest > size {
 		return 0, 0
 	}

@@ -35,7 +35,7 @@ func (p *Placer) fill(f *cluster.Free, s *Shape, k int, in area, buf []cluster.G
 	case p.rule.By == policy.Spread:
 		buf, ok = p.fillSpread(f, s, k, in, buf)
 	default:
-		buf, ok = p.fillTight(f, s, k, in, c.task(), int64(c.Tasks), buf)
+		buf, ok = p.fillTight(f, s, k, in, c.task(), int64(c.Tasks), c.PerNode, buf)
 	}
 	if ok && c.Rest > 0 {
 		buf, ok = p.placeRest(f, s, k, from, buf)
@@ -47,8 +47,8 @@ func (p *Placer) fill(f *cluster.Free, s *Shape, k int, in area, buf []cluster.G
 }
 
 // fillTight is best fit: the node with the least free GPUs that still hold a
-// task takes as many as it can, then the next.
-func (p *Placer) fillTight(f *cluster.Free, s *Shape, k int, in area, x piece, tasks int64, buf []cluster.Grant) ([]cluster.Grant, bool) {
+// task takes as many as it can and may, then the next.
+func (p *Placer) fillTight(f *cluster.Free, s *Shape, k int, in area, x piece, tasks int64, most int32, buf []cluster.Grant) ([]cluster.Grant, bool) {
 	pool, g := f.Pool(), x.gpus
 	for n := g; n <= pool.MaxGPUs; n++ {
 		if f.CountWith(n) == 0 {
@@ -58,7 +58,7 @@ func (p *Placer) fillTight(f *cluster.Free, s *Shape, k int, in area, x piece, t
 			if in.level >= 0 && !in.has(pool, i) {
 				continue
 			}
-			t := min(tasks, int64(n/g))
+			t := min(tasks, int64(min(n/g, most)))
 			if !s.plain {
 				if t = s.units(f, k, i, t, x); t == 0 {
 					continue
@@ -93,7 +93,7 @@ func (p *Placer) fillByIndex(f *cluster.Free, s *Shape, k int, in area, buf []cl
 		if !in.has(pool, best) {
 			continue
 		}
-		t := s.units(f, k, best, min(tasks, int64(free(f, best)/c.GPUs)), c.task())
+		t := s.units(f, k, best, min(tasks, int64(c.OnNode(free(f, best)))), c.task())
 		if t == 0 {
 			continue
 		}
@@ -125,7 +125,7 @@ func (p *Placer) fillSpread(f *cluster.Free, s *Shape, k int, in area, buf []clu
 			}
 		}
 		for _, i := range level {
-			if s.units(f, k, i, int64(got[i])+1, c.task()) <= int64(got[i]) {
+			if got[i] == c.PerNode || s.units(f, k, i, int64(got[i])+1, c.task()) <= int64(got[i]) {
 				continue
 			}
 			if got[i] == 0 {
@@ -165,7 +165,7 @@ func (p *Placer) fillCores(f *cluster.Free, s *Shape, k int, in area, buf []clus
 		if f.Shut(i) || !in.has(pool, i) {
 			continue
 		}
-		t := s.units(f, k, i, tasks, c.task())
+		t := s.units(f, k, i, min(tasks, int64(c.PerNode)), c.task())
 		if t == 0 {
 			continue
 		}
@@ -182,7 +182,7 @@ func (p *Placer) fillCores(f *cluster.Free, s *Shape, k int, in area, buf []clus
 func (p *Placer) fillParts(f *cluster.Free, s *Shape, k int, in area, buf []cluster.Grant) ([]cluster.Grant, bool) {
 	from := len(buf)
 	for range s.cuts[k].Tasks {
-		g, ok := p.part(f, s, k, in)
+		g, ok := p.part(f, s, k, in, buf[from:])
 		if !ok {
 			f.Give(buf[from:])
 			return buf[:from], false
@@ -195,15 +195,16 @@ func (p *Placer) fillParts(f *cluster.Free, s *Shape, k int, in area, buf []clus
 	return buf, true
 }
 
-func (p *Placer) part(f *cluster.Free, s *Shape, k int, in area) (cluster.Grant, bool) {
+// part finds a place for one more; had are those that the gang has already.
+func (p *Placer) part(f *cluster.Free, s *Shape, k int, in area, had []cluster.Grant) (cluster.Grant, bool) {
 	pool, milli, c := f.Pool(), s.Need.Milli, s.cuts[k]
 	bestNode, bestGPU, bestLeft := int32(-1), 0, int32(1001)
 	least := f.PartFor(milli)
 	if least == 0 {
-		return p.partOfWhole(f, s, k, in)
+		return p.partOfWhole(f, s, k, in, had)
 	}
 	for i := f.NextPartial(0); i >= 0; i = f.NextPartial(i + 1) {
-		if !in.has(pool, i) || s.units(f, k, i, 1, c.task()) == 0 {
+		if !in.has(pool, i) || s.units(f, k, i, 1, c.task()) == 0 || c.full(had, pool.Nodes[i]) {
 			continue
 		}
 		for g := range bits.Len64(f.Full(i)) {
@@ -216,22 +217,36 @@ func (p *Placer) part(f *cluster.Free, s *Shape, k int, in area) (cluster.Grant,
 		}
 	}
 	if bestNode < 0 {
-		return p.partOfWhole(f, s, k, in)
+		return p.partOfWhole(f, s, k, in, had)
 	}
 	return partGrant(f, bestNode, bestGPU, milli, &c), true
 }
 
 // partOfWhole takes a part of a GPU that is wholly free, by best fit.
-func (p *Placer) partOfWhole(f *cluster.Free, s *Shape, k int, in area) (cluster.Grant, bool) {
+func (p *Placer) partOfWhole(f *cluster.Free, s *Shape, k int, in area, had []cluster.Grant) (cluster.Grant, bool) {
 	pool, c := f.Pool(), s.cuts[k]
 	for n := int32(1); n <= pool.MaxGPUs; n++ {
 		for i := f.NextWith(n, 0); i >= 0; i = f.NextWith(n, i+1) {
-			if in.has(pool, i) && s.units(f, k, i, 1, c.task()) > 0 {
+			if in.has(pool, i) && s.units(f, k, i, 1, c.task()) > 0 && !c.full(had, pool.Nodes[i]) {
 				return partGrant(f, i, bits.TrailingZeros64(f.Mask(i)), s.Need.Milli, &c), true
 			}
 		}
 	}
 	return cluster.Grant{}, false
+}
+
+// full tells whether a node has all the tasks that one may have; had are grants of one task each.
+func (c *Cut) full(had []cluster.Grant, node int32) bool {
+	if int64(c.PerNode) > int64(len(had)) {
+		return false
+	}
+	n := int32(0)
+	for i := range had {
+		if had[i].Node == node {
+			n++
+		}
+	}
+	return n >= c.PerNode
 }
 
 func partGrant(f *cluster.Free, i int32, gpu int, milli int32, c *Cut) cluster.Grant {
@@ -244,7 +259,7 @@ func (p *Placer) placeRest(f *cluster.Free, s *Shape, k, from int, buf []cluster
 	f.Take(buf[from:])
 	var ok bool
 	whole := len(buf)
-	buf, ok = p.fillTight(f, s, k, anywhere, s.cuts[k].rest(), 1, buf)
+	buf, ok = p.fillTight(f, s, k, anywhere, s.cuts[k].rest(), 1, cluster.Unbounded, buf)
 	f.Give(buf[from:whole])
 	return buf, ok
 }

@@ -127,7 +127,7 @@ func (p *Placer) countFits(f *cluster.Free, s *Shape, c Cut) bool {
 	case s.Need.Fractional():
 		return f.Whole() > 0 || f.PartFor(s.Need.Milli) > 0
 	}
-	return f.Slots(c.GPUs, int64(c.Tasks)) >= int64(c.Tasks)
+	return f.Slots(c.GPUs, c.PerNode, int64(c.Tasks)) >= int64(c.Tasks)
 }
 
 func (p *Placer) placeIn(f *cluster.Free, s *Shape, k int, buf []cluster.Grant) ([]cluster.Grant, bool) {
@@ -217,12 +217,12 @@ func (p *Placer) most(f *cluster.Free, s *Shape, k int) int32 {
 	if s.level >= 0 {
 		var best int64
 		for b := range f.Pool().BlockCount[s.level] {
-			best = max(best, f.PlaceSlots(s.level, b, c.GPUs, 1<<31-1))
+			best = max(best, f.PlaceSlots(s.level, b, c.GPUs, c.PerNode, 1<<31-1))
 		}
 		return int32(best)
 	}
 	if s.plain {
-		return int32(f.Slots(c.GPUs, 1<<31-1))
+		return int32(f.Slots(c.GPUs, c.PerNode, 1<<31-1))
 	}
 	var slots int64
 	for i := range f.Nodes() {
@@ -233,7 +233,7 @@ func (p *Placer) most(f *cluster.Free, s *Shape, k int) int32 {
 		if c.GPUs > 0 {
 			n = int64(free(f, i) / c.GPUs)
 		}
-		slots += s.units(f, k, i, n, c.task())
+		slots += s.units(f, k, i, min(n, int64(c.PerNode)), c.task())
 	}
 	return int32(min(slots, 1<<31-1))
 }

@@ -23,7 +23,7 @@ func (m *placesMemo) refresh(f *cluster.Free, level int, c Cut) {
 	want := c.Tasks
 	see := func(i int32) {
 		b := pool.Blocks[level][i]
-		now := int32(f.PlaceSlots(level, b, c.GPUs, 1<<31-1))
+		now := int32(f.PlaceSlots(level, b, c.GPUs, c.PerNode, 1<<31-1))
 		old := m.slots[b]
 		m.slots[b] = now
 		if old >= want {
@@ -45,7 +45,7 @@ func (m *placesMemo) refresh(f *cluster.Free, level int, c Cut) {
 	}
 	m.of, m.good = f, 0
 	for b := range m.slots {
-		if m.slots[b] = int32(f.PlaceSlots(level, int32(b), c.GPUs, 1<<31-1)); m.slots[b] >= want {
+		if m.slots[b] = int32(f.PlaceSlots(level, int32(b), c.GPUs, c.PerNode, 1<<31-1)); m.slots[b] >= want {
 			m.good++
 		}
 	}
@@ -101,7 +101,7 @@ func (p *Placer) placeCompact(f *cluster.Free, s *Shape, k, level int, buf []clu
 		// The place that holds most of what is left; once one holds all of it, the tightest such.
 		best, bestSlots, bestFree := int32(-1), int64(0), int64(0)
 		for b := range f.Pool().BlockCount[level] {
-			n := min(f.PlaceSlots(level, b, c.GPUs, left), left)
+			n := min(f.PlaceSlots(level, b, c.GPUs, c.PerNode, left), left)
 			w := f.PlaceWhole(level, b)
 			if n > bestSlots || n == bestSlots && n > 0 && w < bestFree {
 				best, bestSlots, bestFree = b, n, w
@@ -112,7 +112,7 @@ func (p *Placer) placeCompact(f *cluster.Free, s *Shape, k, level int, buf []clu
 			return buf[:from], false
 		}
 		at := len(buf)
-		buf, _ = p.fillTight(f, s, k, area{level, best}, c.task(), bestSlots, buf)
+		buf, _ = p.fillTight(f, s, k, area{level, best}, c.task(), bestSlots, c.PerNode, buf)
 		f.Take(buf[at:])
 		left -= bestSlots
 	}

@@ -98,7 +98,7 @@ func (p *Placer) scoreIn(f *cluster.Free, s *Shape, k int, m *scoreMemo, version
 		return buf, 0, false
 	}
 	for range c.Tasks {
-		i := m.best(p.scorer, version, f, s, k)
+		i := m.best(p.scorer, version, f, s, k, buf[from:])
 		if i < 0 {
 			f.Give(buf[from:])
 			return buf[:from], 0, false
@@ -200,11 +200,20 @@ type scoreMemo struct {
 	dirty   []uint64
 }
 
-// best returns the node with the smallest score, -1 if the task fits on none.
-func (m *scoreMemo) best(r scorer, version uint64, f *cluster.Free, s *Shape, k int) int32 {
+// best returns the node with the smallest score, -1 if the task fits on none. had are the tasks that are placed.
+func (m *scoreMemo) best(r scorer, version uint64, f *cluster.Free, s *Shape, k int, had []cluster.Grant) int32 {
 	m.refresh(r, version, f, s, k)
+	c, nodes := &s.cuts[k], f.Pool().Nodes
 	node, least := int32(-1), int64(unfit)
-	for _, i := range m.top {
+	for b, i := range m.top {
+		if i >= 0 && c.full(had, nodes[i]) { // the next best of these 64
+			i = -1
+			for o := b << 6; o < min(b<<6+64, len(m.bad)); o++ {
+				if m.bad[o] < unfit && (i < 0 || m.bad[o] < m.bad[i]) && !c.full(had, nodes[o]) {
+					i = int32(o)
+				}
+			}
+		}
 		if i >= 0 && m.bad[i] < least {
 			node, least = i, m.bad[i]
 		}

@@ -9,9 +9,10 @@ import (
 )
 
 // Cut is how a need is laid over the nodes of one pool: Tasks pieces of GPUs
-// each, and one more of Rest GPUs.
+// each, at most PerNode of them on one node, and one more of Rest GPUs.
 type Cut struct {
 	Tasks, GPUs, Rest int32
+	PerNode           int32
 	// CPU and Memory of each piece; of the rest what is left of the job's.
 	CPU, Memory         int64
 	restCPU, restMemory int64
@@ -127,6 +128,9 @@ func (p *Placer) allowed(n *workload.Need, pool int32) []bool {
 // without tasks are divided as its GPUs are.
 func (p *Placer) cut(n *workload.Need, pool int32) Cut {
 	c := p.cutGPUs(n, pool)
+	if c.PerNode = cluster.Unbounded; n.PerNode > 0 {
+		c.PerNode = n.PerNode
+	}
 	c.CPU, c.Memory = n.CPU, n.Memory
 	if n.Tasks == 0 && n.GPUs > 0 {
 		c.CPU, c.restCPU = divide(n.CPU, &c, n.GPUs)
@@ -199,6 +203,18 @@ func (s *Shape) units(f *cluster.Free, k int, i int32, want int64, x piece) int6
 // Plain tells whether counting whole GPUs of nodes decides: no cores, memory, parts
 // of GPUs, named nodes or topology level to look at.
 func (s *Shape) Plain() bool { return s.plain && s.level < 0 }
+
+// OnNode is how many tasks a node with that many free GPUs takes.
+func (c *Cut) OnNode(free int32) int32 { return min(free/max(c.GPUs, 1), c.PerNode) }
+
+// NodesAtLeast is how many nodes of that many GPUs the tasks take at least, 0 where one holds none.
+func (c *Cut) NodesAtLeast(size int32) int32 {
+	each := c.OnNode(size)
+	if each == 0 {
+		return 0
+	}
+	return (c.Tasks + each - 1) / each
+}
 
 // OnOneNode tells whether counting the whole GPUs of single nodes decides.
 func (s *Shape) OnOneNode() bool {

@@ -61,11 +61,19 @@ func (a *audit) fitsBeside(n int32) bool {
 			continue
 		}
 		key := x.GPUType + "|" + strings.Join(x.Partitions, ",")
-		if pools[key] += int64(x.GPUs / each); pools[key] >= tasks {
+		if pools[key] += int64(atMost(x.GPUs/each, need.PerNode)); pools[key] >= tasks {
 			return true
 		}
 	}
 	return false
+}
+
+// atMost bounds the tasks of one node; 0 = no bound.
+func atMost(tasks, perNode int32) int32 {
+	if perNode == 0 {
+		return tasks
+	}
+	return min(tasks, perNode)
 }
 
 // tooLarge: with some nodes kept for debug work, the rest may not be enough for a job.
@@ -280,9 +288,9 @@ func (a *audit) fits(need *workload.Need, barred []uint64) bool {
 				}
 			}
 			if need.Fractional() {
-				tasks -= parts
+				tasks -= atMost(parts, need.PerNode)
 			} else {
-				tasks -= whole / size
+				tasks -= atMost(whole/size, need.PerNode)
 			}
 		}
 		if tasks <= 0 {

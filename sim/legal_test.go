@@ -107,6 +107,13 @@ func (l *legal) Action(a *fact.Action) {
 				l.t.Fatalf("at %d: job %s starts on node %s, which it excludes", a.At, j.ID, n.Name)
 			}
 		}
+		if most := j.Need.PerNode; most > 0 {
+			for _, g := range a.Place {
+				if n := tasksOn(&j.Need, a.Place, g.Node); n > most {
+					l.t.Fatalf("at %d: %d tasks of job %s are on node %d, where there may be %d", a.At, n, j.ID, g.Node, most)
+				}
+			}
+		}
 		want := j.Need.TotalGPUs()
 		if a.Tasks > 0 {
 			want = a.Tasks * j.Need.GPUs
@@ -119,6 +126,20 @@ func (l *legal) Action(a *fact.Action) {
 	own.Place = append([]cluster.Grant(nil), a.Place...)
 	l.on[a.Job] = &own
 	l.move(&own, 1)
+}
+
+// tasksOn is how many tasks of a place are on a node.
+func tasksOn(n *workload.Need, place []cluster.Grant, node int32) (tasks int32) {
+	for _, g := range place {
+		switch {
+		case g.Node != node:
+		case n.GPUs > 0:
+			tasks += g.Count / n.GPUs
+		default:
+			tasks += int32(g.CPU / n.CPU)
+		}
+	}
+	return tasks
 }
 
 // resize: a real-time application that runs, on GPUs of its kind, in one pool.

@@ -100,7 +100,7 @@ func drawRich(t *rapid.T, j *workload.Job, i int, spec *cluster.Spec) {
 	case 0:
 		n.Tasks, n.GPUs = int32(rapid.IntRange(1, 4).Draw(t, "tasks")), int32(rapid.IntRange(1, 4).Draw(t, "per task"))
 	case 1:
-		n.GPUs, n.Milli = 1, int32(rapid.SampledFrom([]int{100, 250, 500, 900}).Draw(t, "milli"))
+		n.GPUs, n.Milli, n.Tasks = 1, int32(rapid.SampledFrom([]int{100, 250, 500, 900}).Draw(t, "milli")), int32(rapid.SampledFrom([]int{0, 0, 2, 3}).Draw(t, "parts"))
 	case 2:
 		n.Span = true
 	case 3:
@@ -116,11 +116,15 @@ func drawRich(t *rapid.T, j *workload.Job, i int, spec *cluster.Spec) {
 	}
 	if spec.Count == 0 && spec.Nodes[0].CPU > 0 {
 		if rapid.IntRange(0, 5).Draw(t, "cores only") == 0 {
-			*n = workload.Need{Tasks: int32(rapid.IntRange(1, 3).Draw(t, "tasks")), CPU: int64(rapid.IntRange(1, 16).Draw(t, "cores")) * 1000}
+			*n = workload.Need{Tasks: int32(rapid.IntRange(1, 3).Draw(t, "tasks")), CPU: int64(rapid.IntRange(1, 16).Draw(t, "cores")) * 1000,
+				PerNode: int32(rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "per node"))}
 			return
 		}
 		n.CPU = int64(rapid.SampledFrom([]int{0, 1000, 4000}).Draw(t, "cpu"))
 		n.Memory = int64(rapid.SampledFrom([]int{0, 1024, 20000}).Draw(t, "memory"))
+	}
+	if n.Tasks > 0 {
+		n.PerNode = int32(rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "per node"))
 	}
 	if i > 0 && rapid.IntRange(0, 5).Draw(t, "dependent") == 0 {
 		j.After = []workload.Dependency{{Job: "j" + strconv.Itoa(rapid.IntRange(0, i-1).Draw(t, "on")),

@@ -29,6 +29,7 @@ const (
 	csvTasks
 	csvMinTasks
 	csvMaxTasks
+	csvPerNode
 	csvGPUMilli
 	csvCPU
 	csvMemory
@@ -53,7 +54,7 @@ const (
 
 var csvColumnNames = [csvColumns]string{
 	"job_id", "submit", "gpus", "duration", "estimate", "user", "vc", "team", "partition", "kind",
-	"priority", "limit", "deadline", "tasks", "min_tasks", "max_tasks", "gpu_milli", "cpu", "memory_mib",
+	"priority", "limit", "deadline", "tasks", "min_tasks", "max_tasks", "tasks_per_node", "gpu_milli", "cpu", "memory_mib",
 	"gpu_type", "within", "nodes", "span", "min_runtime", "checkpoint_interval", "checkpoint_on_stop",
 	"resumable", "restart_cost", "grace", "after", "outcome", "cancel_after", "start", "end",
 }
@@ -106,6 +107,8 @@ func (r *csvRows) set(c csvColumn, s string, j *workload.Job, a *workload.Actual
 		return r.count(c, s, &j.Need.MinTasks)
 	case csvMaxTasks:
 		return r.count(c, s, &j.Need.MaxTasks)
+	case csvPerNode:
+		return r.count(c, s, &j.Need.PerNode)
 	case csvGPUMilli:
 		return r.count(c, s, &j.Need.Milli)
 	case csvCPU:

@@ -100,6 +100,8 @@ func csvField(c csvColumn, j *workload.Job, a *workload.Actual) (string, error) 
 		return nonZero(int64(j.Need.MinTasks)), nil
 	case csvMaxTasks:
 		return nonZero(int64(j.Need.MaxTasks)), nil
+	case csvPerNode:
+		return nonZero(int64(j.Need.PerNode)), nil
 	case csvGPUMilli:
 		return nonZero(int64(j.Need.Milli)), nil
 	case csvCPU:

@@ -61,6 +61,7 @@ type escalaJob struct {
 	Milli     int32             `json:"gpu_milli,omitempty"`
 	MinTasks  int32             `json:"min_tasks,omitempty"`
 	MaxTasks  int32             `json:"max_tasks,omitempty"`
+	PerNode   int32             `json:"tasks_per_node,omitempty"`
 	CPU       int64             `json:"cpu_milli,omitempty"`
 	Memory    int64             `json:"memory_mib,omitempty"`
 	GPUTypes  string            `json:"gpu_types,omitempty"`
@@ -239,7 +240,7 @@ func (r *escalaReader) declared(e *escalaJob) (workload.Job, error) {
 	j := workload.Job{
 		ID: e.ID, User: r.names.get(e.User), Team: r.names.get(e.Team), Partition: r.names.get(e.Partition), Kind: kind,
 		Submit: *e.Submit, Priority: e.Priority, Estimate: e.Estimate, Limit: e.Limit, Deadline: e.Deadline,
-		Need: workload.Need{Tasks: e.Tasks, GPUs: e.GPUs, Milli: e.Milli, MinTasks: e.MinTasks, MaxTasks: e.MaxTasks,
+		Need: workload.Need{Tasks: e.Tasks, GPUs: e.GPUs, Milli: e.Milli, MinTasks: e.MinTasks, MaxTasks: e.MaxTasks, PerNode: e.PerNode,
 			CPU: e.CPU, Memory: e.Memory, GPUTypes: r.names.get(e.GPUTypes), Within: r.names.get(e.Within),
 			Nodes: r.names.get(e.Nodes), Span: e.Span},
 	}
@@ -368,7 +369,7 @@ func toEscala(j *workload.Job, a *workload.Actual) *escalaJob {
 	n := &j.Need
 	e := &escalaJob{
 		ID: j.ID, User: j.User, Team: j.Team, Partition: j.Partition, Kind: j.Kind.String(), Submit: &j.Submit,
-		Tasks: n.Tasks, GPUs: n.GPUs, Milli: n.Milli, MinTasks: n.MinTasks, MaxTasks: n.MaxTasks, CPU: n.CPU, Memory: n.Memory,
+		Tasks: n.Tasks, GPUs: n.GPUs, Milli: n.Milli, MinTasks: n.MinTasks, MaxTasks: n.MaxTasks, PerNode: n.PerNode, CPU: n.CPU, Memory: n.Memory,
 		GPUTypes: n.GPUTypes, Within: n.Within, Nodes: n.Nodes, Span: n.Span,
 		Priority: j.Priority, Estimate: j.Estimate, Limit: j.Limit, Deadline: j.Deadline, Labels: j.Labels,
 		Actual: &escalaActual{Duration: &a.Duration, CancelAfter: a.CancelAfter, Demand: toEscalaCurve(a.Demand)},

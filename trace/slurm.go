@@ -306,10 +306,10 @@ func (l SlurmLists) Need(r *SlurmRecord) (n workload.Need, noMemory bool, cause 
 	}
 	n.GPUs, n.CPU = int32(total), cpus*1000
 	n.Memory, noMemory = r.memory(nodes, cpus)
-	// A request for several nodes is a gang of equal tasks; otherwise the total is
+	// A request for several nodes is a gang of equal tasks, each on a node of its own; otherwise the total is
 	// left to the scheduler to cut.
 	if asked := tresAmount(r.ReqTRES, "node"); asked > 1 && total%asked == 0 {
-		n.Tasks = int32(asked)
+		n.Tasks, n.PerNode = int32(asked), 1
 		n.GPUs = int32(total / asked)
 		n.CPU = (n.CPU + asked - 1) / asked
 		n.Memory = (n.Memory + asked - 1) / asked

@@ -20,6 +20,9 @@ type Need struct {
 	// MinTasks and MaxTasks make the gang moldable: it starts with the largest
 	// number of tasks in the range that fits. Both 0 = rigid.
 	MinTasks, MaxTasks int32
+	// PerNode is how many of the tasks one node takes at most, 0 = as many as it holds.
+	// 1 puts each on a node of its own.
+	PerNode int32
 	// CPU (milli-cores) and Memory (MiB) are per task, or for the whole job where Tasks is 0.
 	CPU, Memory int64
 	// GPUTypes are the GPU types allowed, joined by '|'; "" = any.
@@ -78,7 +81,7 @@ func inList(list, want string) bool {
 // Check returns what is wrong with the need in itself, nil if nothing.
 func (n *Need) Check() error {
 	switch {
-	case n.GPUs < 0 || n.Tasks < 0 || n.CPU < 0 || n.Memory < 0 || n.Milli < 0:
+	case n.GPUs < 0 || n.Tasks < 0 || n.CPU < 0 || n.Memory < 0 || n.Milli < 0 || n.PerNode < 0:
 		return fmt.Errorf("negative amount in %s; every amount must be 0 or more", n)
 	case n.Milli > 1000:
 		return fmt.Errorf("milli %d is more than a whole GPU; want 1..1000", n.Milli)
@@ -90,6 +93,8 @@ func (n *Need) Check() error {
 		return fmt.Errorf("elastic range %d..%d; want 1 <= min <= max", n.MinTasks, n.MaxTasks)
 	case n.MaxTasks != 0 && n.Tasks == 0:
 		return fmt.Errorf("an elastic job needs tasks (the size its duration was measured at)")
+	case n.PerNode != 0 && n.Tasks == 0:
+		return fmt.Errorf("at most %d tasks per node, but no tasks; want tasks", n.PerNode)
 	case n.Span && n.Tasks != 0:
 		return fmt.Errorf("span is for a total that is cut over nodes; it excludes tasks")
 	}
@@ -121,6 +126,12 @@ func (n *Need) String() string {
 	}
 	if n.Memory > 0 {
 		fmt.Fprintf(&b, " + %d MiB", n.Memory)
+	}
+	switch {
+	case n.PerNode == 1 && (n.Tasks > 1 || n.MaxTasks > 1):
+		b.WriteString(", each on a node of its own")
+	case n.PerNode > 0 && n.Tasks > n.PerNode:
+		fmt.Fprintf(&b, ", at most %d on one node", n.PerNode)
 	}
 	if n.Within != "" {
 		b.WriteString(" in one " + n.Within)

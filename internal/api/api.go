@@ -38,6 +38,7 @@ type Need struct {
 	Tasks     int32    `json:"tasks,omitempty" minimum:"0" maximum:"1000000" doc:"size of the gang"`
 	MinTasks  int32    `json:"min_tasks,omitempty" minimum:"0" maximum:"1000000"`
 	MaxTasks  int32    `json:"max_tasks,omitempty" minimum:"0" maximum:"1000000"`
+	PerNode   int32    `json:"tasks_per_node,omitempty" minimum:"0" maximum:"1000000" doc:"tasks that one node takes at most; 0 = as many as it holds"`
 	GPUMilli  int32    `json:"gpu_milli,omitempty" minimum:"0" maximum:"1000" doc:"part of one GPU, in thousandths"`
 	CPUMilli  int64    `json:"cpu_milli,omitempty" minimum:"0" maximum:"1000000000000"`
 	MemoryMiB int64    `json:"memory_mib,omitempty" minimum:"0" maximum:"1000000000000"`

@@ -170,6 +170,9 @@ func needText(b *api.Submit) string {
 	if n.Tasks > 0 {
 		text = fmt.Sprintf("%s of %s each", plural(int(n.Tasks), "task"), gpus)
 	}
+	if n.PerNode > 0 {
+		text += fmt.Sprintf(", at most %d on one node", n.PerNode)
+	}
 	if n.MinTasks > 0 || n.MaxTasks > 0 {
 		text += fmt.Sprintf(" (%d to %d tasks)", max(n.MinTasks, 1), max(n.MaxTasks, n.Tasks))
 	}
@@ -182,7 +185,7 @@ func needText(b *api.Submit) string {
 }
 
 // flagOf names the options that fill in a field of a submission.
-var flagOf = map[string]string{"need.gpus": "--gpus", "need.tasks": "--tasks", "need.min_tasks": "--tasks-min", "need.max_tasks": "--tasks-max", "need.gpu_milli": "--gpu-part",
+var flagOf = map[string]string{"need.gpus": "--gpus", "need.tasks": "--tasks", "need.min_tasks": "--tasks-min", "need.max_tasks": "--tasks-max", "need.tasks_per_node": "--tasks-per-node", "need.gpu_milli": "--gpu-part",
 	"need.cpu_milli": "--cpus", "need.memory_mib": "--memory", "need.gpu_types": "--gpu-type", "need.within": "--within", "need.nodes": "--nodes", "need.span": "--span",
 	"estimate_seconds": "--estimate", "limit_seconds": "--time", "contract.min_runtime_seconds": "--min-runtime", "contract.checkpoint_seconds": "--checkpoint",
 	"contract.restart_cost_seconds": "--restart-cost", "contract.grace_seconds": "--grace", "array_throttle": "--array", "labels": "--label",

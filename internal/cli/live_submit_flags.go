@@ -19,6 +19,7 @@ type jobFlags struct {
 
 	name, user, team, partition, kind  string
 	gpus, tasks, tasksMin, tasksMax    int32
+	perNode                            int32
 	part, cpus, memory, within         string
 	types, nodes, after, labels, env   []string
 	span, unallocated, lost, hold      bool
@@ -46,6 +47,7 @@ func newJobFlags() *jobFlags {
 	fl.Int32Var(&f.tasks, "tasks", 0, "size of the gang: `number` of tasks that run at once, each with its --gpus")
 	fl.Int32Var(&f.tasksMin, "tasks-min", 0, "least `number` of tasks that an elastic job runs with")
 	fl.Int32Var(&f.tasksMax, "tasks-max", 0, "largest `number` of tasks that an elastic job runs with")
+	fl.Int32Var(&f.perNode, "tasks-per-node", 0, "`number` of tasks that one node takes at most; 1 = each on a node of its own (default: as many as it holds)")
 	fl.StringVar(&f.within, "within", "", "`level` of the topology (rack, ...) in one place of which all tasks must lie")
 	fl.StringSliceVar(&f.nodes, "nodes", nil, "`nodes` allowed, joined by commas (default: any)")
 	fl.BoolVar(&f.span, "span", false, "the GPUs may be cut over nodes in any way")
@@ -154,9 +156,9 @@ func (f *jobFlags) submit(c wallClock) (*api.Submit, error) {
 }
 
 func (f *jobFlags) need(n *api.Need) error {
-	n.GPUs, n.Tasks, n.MinTasks, n.MaxTasks = f.gpus, f.tasks, f.tasksMin, f.tasksMax
+	n.GPUs, n.Tasks, n.MinTasks, n.MaxTasks, n.PerNode = f.gpus, f.tasks, f.tasksMin, f.tasksMax, f.perNode
 	n.GPUTypes, n.Within, n.Nodes, n.Span = f.types, f.within, f.nodes, f.span
-	if f.gpus < 0 || f.tasks < 0 || f.tasksMin < 0 || f.tasksMax < 0 {
+	if f.gpus < 0 || f.tasks < 0 || f.tasksMin < 0 || f.tasksMax < 0 || f.perNode < 0 {
 		return badUsage("--gpus 1", "a number of GPUs or tasks is negative")
 	}
 	if f.part != "" {

@@ -71,6 +71,8 @@ func (t names) spec(raw []byte) (j *workload.Job, msg, want string) {
 			ok = count(&n.MinTasks, o.val)
 		case "max_tasks":
 			ok = count(&n.MaxTasks, o.val)
+		case "tasks_per_node":
+			ok = count(&n.PerNode, o.val)
 		case "cpu_milli":
 			ok = amount(&n.CPU, o.val, 0)
 		case "memory_mib":

@@ -25,6 +25,7 @@ func appendJob(b []byte, j *workload.Job) []byte {
 	b = nonZero(b, `,"gpu_milli":`, int64(n.Milli))
 	b = nonZero(b, `,"min_tasks":`, int64(n.MinTasks))
 	b = nonZero(b, `,"max_tasks":`, int64(n.MaxTasks))
+	b = nonZero(b, `,"tasks_per_node":`, int64(n.PerNode))
 	b = nonZero(b, `,"cpu_milli":`, n.CPU)
 	b = nonZero(b, `,"memory_mib":`, n.Memory)
 	b = text(b, `,"gpu_types":`, n.GPUTypes)

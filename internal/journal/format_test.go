@@ -105,7 +105,7 @@ func everyAction() []fact.Action {
 
 func TestLinesRoundTrip(t *testing.T) {
 	job := &workload.Job{ID: "a\"\\\x01\tü\u2028", User: "u", Team: "t", Partition: "p", Kind: workload.KindRealtime, Submit: -5, Priority: -3, Estimate: 1, Limit: 2, Deadline: 3,
-		Need:     workload.Need{Tasks: 2, GPUs: 1, Milli: 500, MinTasks: 1, MaxTasks: 2, CPU: 3, Memory: 4, GPUTypes: "A|B", Within: "rack", Nodes: "n1|n2"},
+		Need:     workload.Need{Tasks: 2, GPUs: 1, Milli: 500, MinTasks: 1, MaxTasks: 2, PerNode: 1, CPU: 3, Memory: 4, GPUTypes: "A|B", Within: "rack", Nodes: "n1|n2"},
 		Contract: workload.Contract{HasMinRuntime: true, CheckpointInterval: 1, CheckpointOnStop: true, NotResumable: true, RestartCost: 2, Grace: 3},
 		After:    []workload.Dependency{{Job: "x"}, {Job: "y", When: workload.AfterNotOK}}, Speed: []workload.Speed{{GPUType: "A", Milli: 5}, {GPUType: "B", Milli: 6}},
 		Labels: map[string]string{"k": "v", "k2": ""},

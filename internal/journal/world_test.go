@@ -46,7 +46,7 @@ func someJobs(seed uint64, n int, gangs bool) *workload.Workload {
 			if gangs {
 				j.Need = workload.Need{Tasks: 1 + int32(r.IntN(3)), GPUs: 2, CPU: 2000, Memory: 512, GPUTypes: "V100|A100", Within: "rack"}
 				if r.IntN(2) == 0 {
-					j.Need = workload.Need{Tasks: 2, MinTasks: 1, MaxTasks: 4, GPUs: 1}
+					j.Need = workload.Need{Tasks: 2, MinTasks: 1, MaxTasks: 4, GPUs: 1, PerNode: 2}
 				}
 				if r.IntN(3) == 0 {
 					j.Need = workload.Need{GPUs: 1, Milli: 250}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/escala-sched/escala/engine"
 	"github.com/escala-sched/escala/fact"
@@ -91,6 +92,12 @@ func (t *tx) observedElsewhere(n int32, known bool, r *world.Report) {
 func (t *tx) arrived(r *world.Report) error {
 	j := *r.Spec
 	j.ID, j.Submit, j.Labels = r.ID, t.now, maps.Clone(j.Labels)
+	if r.Throttle > 0 {
+		if j.Labels == nil {
+			j.Labels = map[string]string{}
+		}
+		j.Labels[LabelThrottle] = strconv.Itoa(int(r.Throttle))
+	}
 	if !r.When.IsZero() {
 		j.Submit = min(max(t.d.clock.of(r.When), 0), t.now)
 	}
@@ -101,6 +108,13 @@ func (t *tx) arrived(r *world.Report) error {
 	if err := t.fact(fact.Fact{Kind: fact.JobSubmitted, Job: n, Node: -1, Submitted: &j}); err != nil {
 		return err
 	}
+	throttles := &t.d.follow.throttles
+	if !throttles.admits(t.d.book.jobs[n]) {
+		if err := t.fact(fact.Fact{Kind: fact.JobHeld, Job: n, Node: -1, Hold: fact.HoldThrottle}); err != nil {
+			return err
+		}
+	}
+	throttles.file(t.d.book.jobs[n])
 	if r.Text != "" {
 		return t.fact(fact.Fact{Kind: fact.JobHeld, Job: n, Node: -1, Hold: fact.HoldElsewhere, Text: r.Text})
 	}
@@ -113,6 +127,7 @@ func (t *tx) adopted(j *Job, r *world.Report) error {
 		return engine.ErrUnknown
 	}
 	f := fact.Fact{Kind: fact.JobAdopted, At: t.now, Job: j.Number, Node: -1, Place: r.Place, Tasks: r.Tasks, Text: r.Text}
+	t.d.follow.throttles.pass(j)
 	for h := fact.HoldOwner; h <= fact.HoldElsewhere; h++ {
 		if j.Holds>>h&1 == 1 {
 			if err := t.fact(fact.Fact{Kind: fact.JobReleased, Job: j.Number, Node: -1, Hold: h, Text: "it runs"}); err != nil {

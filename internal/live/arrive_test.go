@@ -174,3 +174,36 @@ func TestAdoptionTakesAPlaceThatIsBeingCleared(t *testing.T) {
 		}
 	})
 }
+
+// Tasks of an array from elsewhere go no more at a time than it allows; one that was started there all the same counts.
+func TestAnArrayFromElsewhere(t *testing.T) {
+	fromElsewhere(t, func(r *rig, e *elsewhere) {
+		task := func(id string) world.Report {
+			a := arrival(id, "vision", 1)
+			a.Throttle = 2
+			return a
+		}
+		e.says(task("20_1"), task("20_2"), task("20_3"), task("20_4"))
+		starts := e.told()
+		if len(starts) != 2 {
+			t.Errorf("orders: %+v", starts)
+			return
+		}
+		for _, o := range starts {
+			e.says(world.Report{Kind: fact.JobStarted, Run: o.Run})
+		}
+		e.says(world.Report{Kind: fact.JobAdopted, ID: "20_4", Place: []fact.Grant{cluster.WholeGrant(1, 0b1)}})
+		for _, o := range e.told() {
+			starts = append(starts, o)
+			e.says(world.Report{Kind: fact.JobStarted, Run: o.Run})
+		}
+		r.want("20_4", "running")
+		r.want("20_3", "held")
+		e.says(world.Report{Kind: fact.JobFinished, Run: starts[0].Run})
+		r.want("20_3", "held") // two still run
+		e.says(world.Report{Kind: fact.JobFinished, Run: starts[2].Run})
+		if o := e.told(); len(o) != 1 || o[0].ID != "20_3" {
+			t.Errorf("orders: %+v", o)
+		}
+	})
+}

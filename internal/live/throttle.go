@@ -73,6 +73,20 @@ func (t *throttles) file(j *Job) {
 	}
 }
 
+// pass takes a job out of those that are held, since it runs already; it counts however many there are.
+func (t *throttles) pass(j *Job) {
+	if !throttled(j) {
+		return
+	}
+	list, counts := t.of(j)
+	for i, x := range list {
+		if x != nil {
+			x.open += counts[i]
+			x.held = slices.DeleteFunc(x.held, func(n int32) bool { return n == j.Number })
+		}
+	}
+}
+
 func throttled(j *Job) bool { return j.Holds>>fact.HoldThrottle&1 == 1 }
 
 // ended takes a job out that came to its end, and lets in who may come in for it.

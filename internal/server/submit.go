@@ -111,7 +111,7 @@ func (s *Server) submission(ctx context.Context, b *api.Submit) (sub *live.Submi
 	}
 	n := &b.Need
 	j := workload.Job{User: user, Team: team, Partition: b.Partition, Kind: kind, Priority: b.Priority, Estimate: b.EstimateSeconds * second, Limit: b.LimitSeconds * second,
-		Need: workload.Need{Tasks: n.Tasks, GPUs: n.GPUs, Milli: n.GPUMilli, MinTasks: n.MinTasks, MaxTasks: n.MaxTasks, CPU: n.CPUMilli, Memory: n.MemoryMiB,
+		Need: workload.Need{Tasks: n.Tasks, GPUs: n.GPUs, Milli: n.GPUMilli, MinTasks: n.MinTasks, MaxTasks: n.MaxTasks, PerNode: n.PerNode, CPU: n.CPUMilli, Memory: n.MemoryMiB,
 			GPUTypes: strings.Join(n.GPUTypes, "|"), Within: n.Within, Nodes: strings.Join(n.Nodes, "|"), Span: n.Span}}
 	if b.Deadline != nil {
 		j.Deadline = s.d.Time(*b.Deadline)

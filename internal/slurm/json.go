@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,7 +76,7 @@ func raw(v any) string {
 func (o object) names(j *Job) (err error) {
 	j.ID = strconv.FormatInt(j.Number, 10)
 	if array := o.whole("array_job_id"); array > 0 {
-		j.Array = array
+		j.Array, j.Throttle = array, int32(min(o.count("array_max_tasks"), math.MaxInt32))
 		spec := o.text("array_task_string")
 		if task, told := o.number("array_task_id"); told && spec == "" {
 			spec = strconv.FormatInt(int64(task), 10)

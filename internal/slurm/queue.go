@@ -16,6 +16,8 @@ type Job struct {
 	Number, Array int64
 	// Tasks of an array that wait together; nil = it is one job.
 	Tasks []int32
+	// Throttle is how many tasks of its array may run at once, 0 = all. Of tasks that were set apart it is not told.
+	Throttle int32
 	// Het is the number of the heterogeneous job that it is a part of, 0 = none.
 	Het int64
 
@@ -163,6 +165,13 @@ func (j *Job) task(spec string) error {
 	tasks, err := Tasks(spec)
 	if err != nil {
 		return err
+	}
+	if _, most, ok := strings.Cut(spec, "%"); ok {
+		n, err := strconv.ParseInt(most, 10, 32)
+		if err != nil || n < 0 {
+			return fmt.Errorf("%q says nothing of how many tasks may run at once", spec)
+		}
+		j.Throttle = int32(n)
 	}
 	if len(tasks) == 1 && !strings.ContainsAny(spec, "-,%:") {
 		j.ID += "_" + spec

@@ -177,9 +177,10 @@ func (h *History) wholeNodes(simple *tally) {
 			}
 			d.gpus = gpus
 			cpu, memory := d.need.CPU*int64(max(d.need.Tasks, 1)), d.need.Memory*int64(max(d.need.Tasks, 1))
-			d.need.Tasks, d.need.GPUs, d.need.Span, d.need.CPU, d.need.Memory = 0, int32(gpus), len(hosts) > 1, cpu, memory
+			total(&d.need, gpus, cpu, memory)
+			d.need.Span = len(hosts) > 1
 			if n := int64(len(hosts)); each > 0 && n > 1 {
-				d.need.Tasks, d.need.GPUs, d.need.Span, d.need.CPU, d.need.Memory = int32(n), int32(each), false, (cpu+n-1)/n, (memory+n-1)/n
+				d.need.Tasks, d.need.PerNode, d.need.GPUs, d.need.Span, d.need.CPU, d.need.Memory = int32(n), 1, int32(each), false, (cpu+n-1)/n, (memory+n-1)/n
 			}
 			simple.add("had its nodes for itself: holds all their GPUs", d.hours, d.last.id())
 		}
@@ -395,7 +396,7 @@ func (h *History) possible(j *workload.Job, d *draft, simple *tally) {
 		return // a total is cut anyway
 	}
 	tasks := int64(n.Tasks)
-	n.Tasks, n.GPUs, n.Span, n.CPU, n.Memory = 0, n.TotalGPUs(), true, n.CPU*tasks, n.Memory*tasks
+	total(n, int64(n.TotalGPUs()), n.CPU*tasks, n.Memory*tasks)
 	simple.add("asks for more GPUs of a node than any has (it got more nodes): cut over nodes in any way", d.hours, j.ID)
 }
 
@@ -445,19 +446,6 @@ func (h *History) simplified(d *draft, simple *tally) {
 	if d.last.flags&flagLicensed != 0 {
 		simple.add("asks for licences: not modelled", d.hours, id)
 	}
-	if n := d.need; n.Tasks > 1 && n.GPUs > 0 && h.packs(n.GPUs) {
-		simple.add("several nodes with a part of the GPUs of each: tasks may share a node", d.hours, id)
-	}
-}
-
-// packs tells whether two tasks of so many GPUs may lie on one node.
-func (h *History) packs(gpus int32) bool {
-	for i := range h.Cluster.Nodes {
-		if h.Cluster.Nodes[i].GPUs >= 2*gpus {
-			return true
-		}
-	}
-	return false
 }
 
 // record notes the runs of a job, and returns the work that it needed: its last run, and what

@@ -201,7 +201,7 @@ func TestHistories(t *testing.T) {
 		want    want
 	}{
 		"plain": {in: rec("1", "COMPLETED", 0, 60, 160, g(16, 2), g(16, 2), "n[1-2]"),
-			want: want{jobs: []string{"1 0 100 2 x 8 GPUs + 4 cores completed 1"}}},
+			want: want{jobs: []string{"1 0 100 2 x 8 GPUs + 4 cores, each on a node of its own completed 1"}}},
 		"tasks of an array have its label": {in: rec("5_0", "COMPLETED", 0, 1, 2, g(1, 1), g(1, 1), "n1") + rec("5_1", "FAILED", 0, 1, 3, g(1, 1), g(1, 1), "n1") + rec("5_[2-9]", "PENDING", 0, -1, -1, g(1, 1), "", ""),
 			want: want{jobs: []string{"5_0 0 1 1 GPU + 4 cores completed 1 [array=5]", "5_1 0 2 1 GPU + 4 cores failed 1 [array=5]"}, left: map[string]int{"tasks of an array that were not split off": 1}}},
 		"the limit of an array is no wait": {in: rec("5_0", "COMPLETED", 0, 90, 100, g(1, 1), g(1, 1), "n1", "Eligible=2026-01-01T00:01:20"),
@@ -236,7 +236,7 @@ func TestHistories(t *testing.T) {
 		"heterogeneous, over partitions": {in: rec("7+0", "COMPLETED", 0, 10, 110, g(1, 1), g(1, 1), "n1") + rec("7+1", "COMPLETED", 0, 10, 120, g(1, 1), g(1, 1), "n1", "Partition=debug") + rec("9", "COMPLETED", 0, 1, 2, g(1, 1), g(1, 1), "n1"),
 			want: want{jobs: []string{"9 0 1 1 GPU + 4 cores completed 1"}, left: map[string]int{"heterogeneous job over several partitions": 1}}},
 		"a node for itself": {in: rec("1", "COMPLETED", 0, 1, 3601, "cpu=1,gres/gpu=2,node=1", "cpu=64,gres/gpu=2,node=1", "n1") + rec("2", "COMPLETED", 0, 1, 3601, "cpu=1,gres/gpu=2,node=2", "cpu=128,gres/gpu=2,node=2", "n[2-3]"),
-			want: want{jobs: []string{"1 0 3600 8 GPUs + 64 cores completed 1", "2 0 3600 2 x 8 GPUs + 64 cores completed 1"}, simple: map[string]int{"had its nodes for itself": 2}}},
+			want: want{jobs: []string{"1 0 3600 8 GPUs + 64 cores completed 1", "2 0 3600 2 x 8 GPUs + 64 cores, each on a node of its own completed 1"}, simple: map[string]int{"had its nodes for itself": 2}}},
 		"an exclusive partition": {in: rec("1", "COMPLETED", 0, 1, 11, g(2, 1), g(2, 1), "n1", "Partition=debug"),
 			want: want{jobs: []string{"1 0 10 8 GPUs + 4 cores completed 1 on n1"}, simple: map[string]int{"had its nodes for itself": 1, "shares some nodes with a larger one": 1}}},
 		"partitions": {in: rec("1", "COMPLETED", 0, 1, 11, g(2, 1), g(2, 1), "n1", "Partition=gpu,debug") + rec("2", "COMPLETED", 0, 1, 11, g(2, 1), g(2, 1), "n1", "Partition=gone"),
@@ -252,7 +252,7 @@ func TestHistories(t *testing.T) {
 		"GPUs that do not come out even": {in: rec("1", "COMPLETED", 0, 1, 11, g(5, 2), g(5, 2), "n[1-2]"),
 			want: want{jobs: []string{"1 0 10 5 GPUs + 8 cores completed 1 span"}, simple: map[string]int{"do not come out even": 1}}},
 		"parts of nodes": {in: rec("1", "COMPLETED", 0, 1, 11, g(8, 2), g(8, 2), "n[1-2]"),
-			want: want{jobs: []string{"1 0 10 2 x 4 GPUs + 4 cores completed 1"}, simple: map[string]int{"tasks may share a node": 1}}},
+			want: want{jobs: []string{"1 0 10 2 x 4 GPUs + 4 cores, each on a node of its own completed 1"}}},
 		"without GPUs": {in: rec("1", "COMPLETED", 0, 1, 11, "cpu=4,node=1", "cpu=4,node=1", "c1", "Partition=cpu") + rec("2", "COMPLETED", 0, 1, 11, g(2, 1), g(2, 1), "n1"),
 			want: want{jobs: []string{"2 0 10 2 GPUs + 4 cores completed 1"}, left: map[string]int{"asks for no GPU": 1}}},
 		"without GPUs, asked for": {in: rec("1", "COMPLETED", 0, 1, 11, "cpu=4,node=1", "cpu=4,node=1", "c1", "Partition=cpu") + rec("2", "COMPLETED", 0, 1, 11, g(2, 1), g(2, 1), "n1"), options: Options{CPUJobs: true},

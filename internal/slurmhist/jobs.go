@@ -195,13 +195,13 @@ func (g *Gatherer) gang(parts []draft, simple *tally) (draft, bool) {
 		simple.add("heterogeneous job of which one part is left", hours, id)
 		return d, true
 	}
-	var total, tasks, cpu, memory int64
+	var gpus, tasks, cpu, memory int64
 	runs := make([]runDraft, len(d.runs))
 	copy(runs, d.runs)
 	for i := range parts {
 		p := &parts[i]
 		n := int64(max(p.need.Tasks, 1))
-		total, tasks = total+int64(p.need.TotalGPUs()), tasks+n
+		gpus, tasks = gpus+int64(p.need.TotalGPUs()), tasks+n
 		cpu, memory = cpu+n*p.need.CPU, memory+n*p.need.Memory
 		if i == 0 {
 			continue
@@ -220,16 +220,21 @@ func (g *Gatherer) gang(parts []draft, simple *tally) (draft, bool) {
 			d.outcome = p.outcome
 		}
 	}
-	d.runs, d.parts, d.gpus, d.hours = runs, len(parts), total, hours
+	d.runs, d.parts, d.gpus, d.hours = runs, len(parts), gpus, hours
 	if even {
-		d.need.Tasks = int32(tasks)
+		d.need.Tasks, d.need.PerNode = int32(tasks), 0 // parts may share a node, as far as is told
 		d.need.CPU, d.need.Memory = (cpu+tasks-1)/tasks, (memory+tasks-1)/tasks
 		simple.add("heterogeneous job: its parts are one gang", hours, id)
 		return d, true
 	}
-	d.need.Tasks, d.need.GPUs, d.need.Span, d.need.CPU, d.need.Memory = 0, int32(min(total, 1<<31-1)), total > 0, cpu, memory
+	total(&d.need, gpus, cpu, memory)
 	simple.add("heterogeneous job: its parts are one total, cut over nodes in any way", hours, id)
 	return d, true
+}
+
+// total makes a need one for so many GPUs that are cut over nodes in any way.
+func total(n *workload.Need, gpus, cpu, memory int64) {
+	n.Tasks, n.PerNode, n.GPUs, n.Span, n.CPU, n.Memory = 0, 0, int32(min(gpus, 1<<31-1)), gpus > 0, cpu, memory
 }
 
 // parts tells whether a job asked for parts of GPUs.

@@ -23,7 +23,7 @@ func TestOddSites(t *testing.T) {
 	}{
 		"gangs over several types": {in: rec("1", "COMPLETED", 0, 1, 11, g(32, 4), g(32, 4), "n[1-4]") + rec("2", "COMPLETED", 0, 20, 30, typed("h100"), typed("h100"), "n3") +
 			rec("3", "COMPLETED", 0, 20, 30, typed("v100"), typed("v100"), "n3") + rec("4", "COMPLETED", 0, 20, 30, typed("a100"), typed("a100"), "n4", "Partition=quick"),
-			jobs:   []string{"1 0 10 4 x 8 GPUs + 4 cores completed 1", "2 0 10 1 GPU + 4 cores completed 1 on n3", "3 0 10 1 GPU + 4 cores completed 1", "4 0 10 1 GPU + 4 cores completed 1 on n4"},
+			jobs:   []string{"1 0 10 4 x 8 GPUs + 4 cores, each on a node of its own completed 1", "2 0 10 1 GPU + 4 cores completed 1 on n3", "3 0 10 1 GPU + 4 cores completed 1", "4 0 10 1 GPU + 4 cores completed 1 on n4"},
 			simple: map[string]int{"bound to its nodes by name, since others ran over several types": 2, "nodes that have it cannot be named": 1, "shares some nodes with a larger one": 1}},
 		"parts of GPUs are no CPU jobs": {
 			in: rec("1", "COMPLETED", 0, 1, 11, g(1, 1), g(1, 1), "n1") + rec("2", "COMPLETED", 0, 1, 11, "cpu=1,gres/shard=2,node=1", "cpu=1,gres/shard=2,node=1", "n1") +
@@ -39,7 +39,7 @@ func TestOddSites(t *testing.T) {
 			jobs: []string{"1 0 10 1 GPU + 4 cores completed 1", "2 0 10 1 GPU h100 + 4 cores completed 1"}, simple: map[string]int{"a GPU type that no node has": 1}},
 		"a partition on a part of the nodes": {in: rec("1", "COMPLETED", 0, 1, 11, g(24, 3), g(24, 3), "n[1-2,4]") + rec("2", "COMPLETED", 0, 20, 30, g(1, 1), g(1, 1), "n4", "Partition=quick") +
 			rec("3", "COMPLETED", 0, 20, 30, g(1, 1), g(1, 1), "n4", "Partition=quick", "Constraints=fast") + rec("4", "COMPLETED", 0, 20, 30, g(1, 1), g(1, 1), "n1", "Constraints=fast"),
-			jobs:   []string{"1 0 10 3 x 8 GPUs + 4 cores completed 1", "2 0 10 1 GPU + 4 cores completed 1 on n3|n4", "3 0 10 1 GPU + 4 cores completed 1 on n3|n4", "4 0 10 1 GPU + 4 cores completed 1 on n1"},
+			jobs:   []string{"1 0 10 3 x 8 GPUs + 4 cores, each on a node of its own completed 1", "2 0 10 1 GPU + 4 cores completed 1 on n3|n4", "3 0 10 1 GPU + 4 cores completed 1 on n3|n4", "4 0 10 1 GPU + 4 cores completed 1 on n1"},
 			simple: map[string]int{"shares some nodes with a larger one": 2, "features that no node of its partition has": 1}},
 		"more nodes than it asked for": {in: rec("1", "COMPLETED", 0, 1, 11, g(24, 2), g(24, 3), "n[1-2,4]"),
 			jobs: []string{"1 0 10 24 GPUs + 12 cores completed 1 span"}, simple: map[string]int{"more GPUs of a node than any has": 1}},

@@ -64,7 +64,7 @@ func drawWorkload(t *rapid.T, spec *cluster.Spec) *workload.Workload {
 		}
 		switch rapid.IntRange(0, 9).Draw(t, "kind") {
 		case 0:
-			j.Need = workload.Need{Tasks: 2, GPUs: 1, MinTasks: 1, MaxTasks: 4}
+			j.Need = workload.Need{Tasks: 2, GPUs: 1, MinTasks: 1, MaxTasks: 4, PerNode: 2}
 		case 1:
 			j.Need = workload.Need{GPUs: 1, Milli: 250}
 		case 2:

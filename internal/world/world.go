@@ -161,6 +161,8 @@ type Report struct {
 	Spec  *workload.Job
 	Place []fact.Grant
 	Tasks int32
+	// Throttle, of JobSubmitted, is how many of its array may run at once, 0 = all.
+	Throttle int32
 	// Real of JobObserved: what the cluster's own scheduler did with the job of that ID.
 	Real Real
 	// Node of facts about nodes; of StartFailed the one at fault, -1 for none.

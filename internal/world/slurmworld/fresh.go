@@ -114,7 +114,7 @@ func (w *World) queued(e *entry) {
 	text := w.keptBack(&e.seen)
 	switch {
 	case !e.told:
-		w.tell(world.Report{Kind: fact.JobSubmitted, ID: e.id, Node: -1, Spec: e.spec, When: e.seen.Submit, Text: text})
+		w.tell(world.Report{Kind: fact.JobSubmitted, ID: e.id, Node: -1, Spec: e.spec, Throttle: w.throttle[e.job], When: e.seen.Submit, Text: text})
 		e.told = true
 	case e.held && text == "":
 		w.tell(world.Report{Kind: fact.JobReleased, ID: e.id, Node: -1})
@@ -140,7 +140,7 @@ func (w *World) adopt(ctx context.Context, e *entry) {
 			}
 			spec = w.foreign(j, n, e.why)
 		}
-		w.tell(world.Report{Kind: fact.JobSubmitted, ID: e.id, Node: -1, Spec: spec, When: j.Submit})
+		w.tell(world.Report{Kind: fact.JobSubmitted, ID: e.id, Node: -1, Spec: spec, Throttle: w.throttle[e.job], When: j.Submit})
 		e.told, e.held, e.spec = true, false, spec
 	}
 	tasks := int32(0)

@@ -3,6 +3,7 @@ package slurmworld
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/escala-sched/escala/fact"
@@ -65,8 +66,10 @@ func (w *World) file(jobs []slurm.Job) {
 		e.present = false
 	}
 	w.lease.alive = false
+	arrays := map[int64]bool{}
 	for i := range jobs {
 		j := &jobs[i]
+		arrays[j.Array] = true
 		if j.ID == w.lease.id {
 			w.lease.alive = j.State == slurm.Pending
 			continue
@@ -74,6 +77,9 @@ func (w *World) file(jobs []slurm.Job) {
 		put := func(id string) {
 			e := w.entry(id)
 			e.seen, e.line, e.present = *j, j.ID, true
+		}
+		if j.Throttle > 0 {
+			w.throttle[j.Array] = j.Throttle
 		}
 		if j.Tasks == nil {
 			put(j.ID)
@@ -83,6 +89,7 @@ func (w *World) file(jobs []slurm.Job) {
 			put(fmt.Sprintf("%s_%d", j.ID, k))
 		}
 	}
+	maps.DeleteFunc(w.throttle, func(array int64, _ int32) bool { return !arrays[array] })
 }
 
 // lookAtNodes tells of nodes that went, came, were closed and opened.

@@ -23,8 +23,6 @@ func (w *World) need(j *slurm.Job, excluded string) (n workload.Need, why string
 		return n, "is a part of a heterogeneous job"
 	case strings.Contains(ask.Types, "|"):
 		return n, "asks for GPUs of several types"
-	case j.Features != "":
-		return n, "asks for features of nodes (" + j.Features + ")"
 	case j.Licenses != "":
 		return n, "asks for licences (" + j.Licenses + ")"
 	case j.Reservation != "":
@@ -34,20 +32,19 @@ func (w *World) need(j *slurm.Job, excluded string) (n workload.Need, why string
 	if why != "" {
 		return n, why
 	}
-	size := w.nodeSize(where)
+	least, most := w.nodeSizes(where)
 	n.GPUTypes = ask.Types
 	switch {
-	case size == 0:
-		return n, "may run on no node with GPUs"
-	case j.Exclusive && nodes*size >= total, nodes > 1 && total == nodes*size, nodes == 1 && total > size && total%size == 0:
-		if j.Exclusive {
-			total = nodes * size
-		}
-		n.Tasks, n.GPUs = int32(total/size), int32(size)
-	case nodes == 1 && total <= size:
-		n.GPUs = int32(total)
+	case j.Exclusive && least != most:
+		return n, "asks for whole nodes, which are not all of one size"
+	case j.Exclusive && nodes*most >= total:
+		n.Tasks, n.GPUs = int32(nodes), int32(most)
+	case ask.PerNode > 0 && (nodes > 1 || total <= most):
+		n.Tasks, n.GPUs, n.PerNode = int32(nodes), int32(ask.PerNode), 1
+	case least == most && (nodes > 1 && total == nodes*most || nodes == 1 && total > most && total%most == 0):
+		n.Tasks, n.GPUs = int32(total/most), int32(most)
 	default:
-		return n, fmt.Sprintf("asks for %d GPUs on %d nodes, a part of each", total, nodes)
+		return n, fmt.Sprintf("asks for %d GPUs that Slurm may divide over its nodes as it likes", total)
 	}
 	n.CPU = int64(j.NumCPUs) * 1000 / int64(max(n.Tasks, 1))
 	if len(where) < len(w.spec.Nodes) {
@@ -69,12 +66,16 @@ func (w *World) allowed(j *slurm.Job, excluded string) (where []string, why stri
 	if len(only) > 0 && len(only) < j.NumNodes {
 		return nil, "names some of its nodes"
 	}
+	wants, ok := features(j.Features)
+	if !ok {
+		return nil, "asks for features of nodes in a way that is not understood (" + j.Features + ")"
+	}
 	for i := range w.spec.Nodes {
 		name := w.spec.Nodes[i].Name
 		if slices.Contains(not, name) || len(only) > 0 && !slices.Contains(only, name) {
 			continue
 		}
-		if slices.ContainsFunc(j.Partitions, func(p string) bool { return w.inPartition[p][name] }) {
+		if wants(w.features[name]) && slices.ContainsFunc(j.Partitions, func(p string) bool { return w.inPartition[p][name] }) {
 			where = append(where, name)
 		}
 	}
@@ -84,17 +85,35 @@ func (w *World) allowed(j *slurm.Job, excluded string) (where []string, why stri
 	return where, ""
 }
 
-// nodeSize is the number of GPUs of the nodes, 0 where they differ.
-func (w *World) nodeSize(where []string) int64 {
-	size := int32(0)
-	for _, name := range where {
-		g := w.spec.Nodes[w.nodeOf[name]].GPUs
-		if size != 0 && g != size {
-			return 0
-		}
-		size = g
+// features reads what is wanted of nodes: all of "a&b", any of "a|b". Counts of nodes and brackets, by which nodes
+// of a job depend on each other, are not understood.
+func features(text string) (wants func(has []string) bool, ok bool) {
+	if text == "" {
+		return func([]string) bool { return true }, true
 	}
-	return int64(size)
+	all, each := strings.Split(text, "&"), strings.Split(text, "|")
+	if strings.ContainsAny(text, "[]()*,!\"'") || len(all) > 1 && len(each) > 1 {
+		return nil, false
+	}
+	if len(each) > 1 {
+		return func(has []string) bool {
+			return slices.ContainsFunc(each, func(f string) bool { return slices.Contains(has, f) })
+		}, true
+	}
+	return func(has []string) bool {
+		return !slices.ContainsFunc(all, func(f string) bool { return !slices.Contains(has, f) })
+	}, true
+}
+
+// nodeSizes are the numbers of GPUs of the smallest and the largest of the nodes.
+func (w *World) nodeSizes(where []string) (least, most int64) {
+	for _, name := range where {
+		g := int64(w.spec.Nodes[w.nodeOf[name]].GPUs)
+		if most = max(most, g); least == 0 || g < least {
+			least = g
+		}
+	}
+	return least, most
 }
 
 // jobOf is what is told of a job.

@@ -54,6 +54,9 @@ type World struct {
 	// nodeOf finds nodes by name; inPartition has the nodes of each partition.
 	nodeOf      map[string]int32
 	inPartition map[string]map[string]bool
+	// features of each node, throttle of each array whose tasks may not run all at once.
+	features map[string][]string
+	throttle map[int64]int32
 	// Skipped are nodes that are none of the cluster's, with why.
 	Skipped map[string]string
 
@@ -95,7 +98,7 @@ func New(ctx context.Context, o Options) (*World, error) {
 	o.Poll, o.Lease, o.Patience = cmp.Or(o.Poll, 2*time.Second), cmp.Or(o.Lease, 12*time.Minute), cmp.Or(o.Patience, time.Minute)
 	o.Overtime = cmp.Or(o.Overtime, 3*time.Minute)
 	o.Signal, o.Calls, o.LeaseName = cmp.Or(o.Signal, "TERM"), cmp.Or(o.Calls, 20), cmp.Or(o.LeaseName, "escala-lease")
-	w := &World{opts: o, log: o.Log, bell: make(chan struct{}, 1), entries: map[string]*entry{}, runs: map[world.Run]*run{}, nodeOf: map[string]int32{}, inPartition: map[string]map[string]bool{}, Skipped: map[string]string{}}
+	w := &World{opts: o, log: o.Log, bell: make(chan struct{}, 1), entries: map[string]*entry{}, runs: map[world.Run]*run{}, nodeOf: map[string]int32{}, inPartition: map[string]map[string]bool{}, features: map[string][]string{}, throttle: map[int64]int32{}, Skipped: map[string]string{}}
 	if w.log == nil {
 		w.log = slog.New(slog.DiscardHandler)
 	}
@@ -121,7 +124,7 @@ func New(ctx context.Context, o Options) (*World, error) {
 			w.Skipped[n.Name] = "it is in none of the partitions " + strings.Join(o.Partitions, ", ")
 			continue
 		}
-		w.nodeOf[n.Name] = int32(len(w.spec.Nodes))
+		w.nodeOf[n.Name], w.features[n.Name] = int32(len(w.spec.Nodes)), n.Features
 		for _, p := range n.Partitions {
 			if w.inPartition[p] == nil {
 				w.inPartition[p] = map[string]bool{}
