@@ -86,7 +86,9 @@ daemon stops, and is found again when it starts. docs/serve.md tells all of it.`
 	fl.DurationVar(&f.slurm.Lease, "lease", 0, "with --world slurm: how long waiting jobs stay kept back once escala is gone (default 12m)")
 	fl.StringArrayVar(&f.slurm.LeaseArgs, "lease-arg", nil, "with --world slurm: an `argument` of sbatch for the lease, such as --account=ops")
 	fl.StringVar(&f.slurm.Conf, "slurm-conf", "", "with --world slurm: `path` of slurm.conf (default: where Slurm's tools look)")
-	fl.IntVar(&f.slurm.Calls, "slurm-calls", 0, "with --world slurm: calls a second that change something, at most (default 20)")
+	fl.StringVar(&f.slurm.Read, "slurm-read", "text", "with --world slurm: how it is read: text, json, or unix:`PATH`, the socket of slurmrestd")
+	fl.StringVar(&f.slurm.TokenFile, "slurm-token", "", "with --slurm-read unix:PATH: `file` with a token (default: slurmctld is asked for one)")
+	fl.IntVar(&f.slurm.Calls, "slurm-calls", 0, "with --world slurm: calls a second to slurmctld, at most (default 30)")
 	return c
 }
 
@@ -176,6 +178,10 @@ func (f *serveFlags) slurmMode() error {
 		return badUsage("escala serve --world slurm", "with --world slurm Slurm says what there is: no --gpus, --cluster or --demo")
 	case f.enforce && len(f.slurm.Partitions) == 0:
 		return badUsage("--partition NAME, or --partition a,b", "--enforce needs the partitions that are given to escala: all others stay Slurm's")
+	case f.slurm.Calls < 0:
+		return badUsage("--slurm-calls 30", "--slurm-calls %d: want 1 or more calls a second", f.slurm.Calls)
+	case f.slurm.TokenFile != "" && !strings.HasPrefix(f.slurm.Read, "unix:"):
+		return badUsage("--slurm-read unix:PATH --slurm-token FILE", "--slurm-token is for slurmrestd, and --slurm-read says %s", f.slurm.Read)
 	case f.slurm.Lease < 0 || f.slurm.Lease > 0 && f.slurm.Lease < time.Minute || f.slurm.Lease > 17*time.Minute:
 		return badUsage("--lease 12m", "--lease %s: want 1 to 17 minutes, so that the queue is Slurm's own within 20", f.slurm.Lease)
 	}

@@ -63,6 +63,8 @@ type fileSlurm struct {
 	LeaseArgs      []string        `yaml:"leaseArgs"`
 	Conf           string          `yaml:"conf"`
 	CallsPerSecond *int            `yaml:"callsPerSecond"`
+	Read           string          `yaml:"read"`
+	TokenFile      string          `yaml:"tokenFile"`
 }
 
 type fileTLS struct {

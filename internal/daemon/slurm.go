@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -22,9 +23,48 @@ type SlurmOptions struct {
 	LeaseArgs []string
 	// Conf is the path of slurm.conf, Bin the directory of the tools; "" = as Slurm's tools find them.
 	Conf, Bin string
-	// Calls that change something, a second at most; 0 = the default.
+	// Calls a second at most; 0 = the default.
 	Calls int
+	// Read is how nodes and queue are read: [ReadText], [ReadJSON], or slurmrestd's socket as "unix:PATH". TokenFile has the
+	// token for that; "" = slurmctld is asked for one.
+	Read, TokenFile string
 }
+
+// Ways to read a cluster.
+const (
+	ReadText = "text"
+	ReadJSON = "json"
+	readREST = "unix:"
+)
+
+// reader is what reads the cluster as it was asked for, if that can be done.
+func (o *SlurmOptions) reader(ctx context.Context, p *slurm.Probe, now func() time.Time, log *slog.Logger) (slurm.Reader, error) {
+	c := o.Client()
+	switch socket, rest := strings.CutPrefix(o.Read, readREST); {
+	case o.Read == "" || o.Read == ReadText:
+		return c, nil
+	case o.Read == ReadJSON:
+		if !p.JSON["squeue"] || !p.JSON["sinfo"] && !p.JSON["scontrol"] {
+			return nil, fmt.Errorf("Slurm %s here writes no JSON; want --slurm-read text", p.Config.Version) //nolint:staticcheck // a name
+		}
+		return &slurm.JSON{Runner: c.Runner}, nil
+	case rest:
+		r := &slurm.REST{Socket: socket, User: p.User, Token: func(ctx context.Context) (string, error) { return c.Token(ctx, tokenLife) }}
+		if o.TokenFile != "" {
+			r.Token = slurm.TokenFile(o.TokenFile)
+		}
+		if _, err := r.Nodes(ctx); err != nil {
+			return nil, fmt.Errorf("reading the nodes by %s: %w", o.Read, err)
+		}
+		return &slurm.Fallback{First: r, Then: c, Now: now, Failed: func(err error) {
+			log.Warn("slurmrestd does not do; Slurm's tools are asked for a while", "socket", socket, "err", err)
+		}}, nil
+	}
+	return nil, fmt.Errorf("--slurm-read %s: want %s, %s or unix:PATH, the socket of slurmrestd", o.Read, ReadText, ReadJSON)
+}
+
+// tokenLife is how long a token is good for that slurmctld made for escala.
+const tokenLife = time.Hour
 
 // Client talks to the cluster.
 func (o *SlurmOptions) Client() *slurm.Client {
@@ -54,7 +94,11 @@ func openSlurm(ctx context.Context, o *Options) (*place, error) {
 	if err := mayEnforce(probe); err != nil && !o.Shadow {
 		return nil, &Misconfigured{err}
 	}
-	w, err := slurmworld.New(ctx, slurmworld.Options{Slurm: o.Slurm.Client(), Now: o.Now, Log: o.Log, Partitions: o.Slurm.Partitions, Lease: o.Slurm.Lease, LeaseArgs: o.Slurm.LeaseArgs, Calls: o.Slurm.Calls})
+	reader, err := o.Slurm.reader(ctx, probe, o.Now, o.Log)
+	if err != nil {
+		return nil, &Misconfigured{err}
+	}
+	w, err := slurmworld.New(ctx, slurmworld.Options{Slurm: o.Slurm.Client(), Reader: reader, Now: o.Now, Log: o.Log, Partitions: o.Slurm.Partitions, Lease: o.Slurm.Lease, LeaseArgs: o.Slurm.LeaseArgs, Calls: o.Slurm.Calls})
 	if err != nil {
 		return nil, &Misconfigured{err}
 	}

@@ -56,15 +56,9 @@ func (c *Client) Ended(ctx context.Context, id string) (End, error) {
 	if len(v) != 5 {
 		return End{}, fmt.Errorf("job %s: %q is no state, exit code and times", id, line)
 	}
-	status, err := strconv.ParseUint(strings.TrimSpace(v[1]), 10, 32)
+	e, err := endOf(v[0], v[1], v[2], v[3])
 	if err != nil {
-		return End{}, fmt.Errorf("job %s: exit code: %w", id, err)
-	}
-	e := End{State: strings.TrimSpace(v[0]), Exit: exitOf(uint32(status))}
-	for i, t := range []*time.Time{&e.Start, &e.End} {
-		if n, err := strconv.ParseInt(strings.TrimSpace(v[2+i]), 10, 64); err == nil {
-			*t = time.Unix(n, 0)
-		}
+		return End{}, fmt.Errorf("job %s: %w", id, err)
 	}
 	return e, nil
 }

@@ -27,5 +27,5 @@
 //
 // [Client.UpdateEach] changes many jobs by one process, and tells apart what went wrong with which. All failures of a tool
 // are a [ToolError], which is one of [ErrNoJob], [ErrEnded], [ErrDenied], [ErrBusy], [ErrInvalid], [ErrAway] where its
-// words are known. [Limited] keeps the calls down to so many a second.
+// words are known.
 package slurm

@@ -34,7 +34,7 @@ func (o object) job() (j Job, err error) {
 	if j.Number <= 0 {
 		return j, fmt.Errorf("%v is no ID", o["job_id"])
 	}
-	j.State = jobState(o.list("job_state"))
+	j.State = waits(jobState(o.list("job_state")))
 	if j.State == "" {
 		return j, fmt.Errorf("%v is no state", o["job_state"])
 	}
@@ -83,6 +83,9 @@ func (o object) names(j *Job) (err error) {
 		}
 		if err := j.task(spec); err != nil {
 			return err
+		}
+		if j.Tasks == nil {
+			j.Throttle = 0
 		}
 	}
 	nodes := o.text("nodes")
@@ -134,6 +137,15 @@ func (o object) exit() int32 {
 
 // flagStates are shown by squeue instead of the state that they are added to, the first of them that is there.
 var flagStates = []string{Completing, "STAGE_OUT", Configuring, "RESIZING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "STOPPED", "REVOKED", "RESV_DEL_HOLD", "SIGNALING"}
+
+// waits: what Slurm queued anew on hold waits like any other that is on hold.
+func waits(state string) string {
+	switch state {
+	case "REQUEUE_HOLD", "SPECIAL_EXIT":
+		return Pending
+	}
+	return state
+}
 
 // jobState is the one that squeue shows.
 func jobState(list []string) string {

@@ -101,10 +101,12 @@ func FuzzParsers(f *testing.F) {
 	f.Add("n[1-3,7]")
 	f.Add("26|0-5%2|26|N/A|PENDING|Dependency|ana|1000|nlp|normal|train,scav|1796094438|N/A|N/A|N/A|1-01:00:00|||(null)|(null)|(null)|2-4|2|2|1|N/A|N/A|N/A|gres:gpu:2|OK|afterany:17(unfulfilled)|0.99998|0|0|1|1|")
 	f.Add("NodeName=n2 CPUTot=64 RealMemory=1 State=IDLE Gres=gpu:2")
+	f.Add("7|3|9|FAILED|256|1796094438|1796094440|\n")
 	f.Fuzz(func(_ *testing.T, s string) {
 		_, _ = Hosts(s)
 		_, _ = Tasks(s)
 		_, _, _ = parseQueue(s, "|")
 		_, _ = parseNode(s)
+		_, _ = parseEnds(s, "|")
 	})
 }

@@ -122,7 +122,7 @@ func parseJob(v []string) (j Job, err error) {
 	array, task := r.number("an array"), r.text()
 	j.Number = r.number("a job")
 	j.Het = r.number("a heterogeneous job")
-	j.State, j.Reason, j.User, j.UID = r.text(), r.text(), r.text(), r.number("a uid")
+	j.State, j.Reason, j.User, j.UID = waits(r.text()), r.text(), r.text(), r.number("a uid")
 	j.Account, j.QOS = r.text(), r.text()
 	if p := r.text(); p != "" {
 		j.Partitions = strings.Split(p, ",")

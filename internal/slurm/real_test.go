@@ -37,7 +37,7 @@ func TestReal(t *testing.T) {
 	if j := jobs[small]; j.State != slurm.Pending || j.Reason != "Dependency" || j.Dependency != "afterany:"+big+"(unfulfilled)" || j.PerJob != "gres:gpu:4" {
 		t.Errorf("%+v", j)
 	}
-	if j := jobs[array]; !slices.Equal(j.Tasks, []int32{1, 2, 3, 7}) || !j.Held() || j.PerTask != "gres:gpu:1" || j.NumTasks != 2 || j.Array == 0 {
+	if j := jobs[array]; !slices.Equal(j.Tasks, []int32{1, 2, 3, 7}) || !j.Held() || j.PerTask != "gres:gpu:1" || j.NumTasks != 2 || j.Array == 0 || j.Throttle != 2 {
 		t.Errorf("%+v", j)
 	}
 	if len(jobs) != 3 {
@@ -73,6 +73,15 @@ func TestReal(t *testing.T) {
 	})
 	if end.State != "FAILED" || end.Exit != 3 || end.End.Before(end.Start) || end.Start.IsZero() {
 		t.Errorf("%+v", end)
+	}
+	tasks := c.Sbatch("exit $SLURM_ARRAY_TASK_ID", "--array=0-2,5")
+	await(t, "an array has ended", func() bool { _, there := queue(t, c)[tasks+"_5"]; return !there && len(queue(t, c)) < 3 })
+	all, err := c.Ends(ctx, []string{small, tasks + "_0", tasks + "_1", tasks + "_5", "99999"})
+	if err != nil || len(all) != 4 || all[small] != end || all[tasks+"_0"].State != "COMPLETED" || all[tasks+"_5"].Exit != 5 || all[tasks+"_1"].Exit != 1 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if none, err := c.Ends(ctx, []string{"99999"}); err != nil || len(none) != 0 {
+		t.Errorf("%+v, %v", none, err)
 	}
 	if _, err := c.Ended(ctx, "99999"); !errors.Is(err, slurm.ErrNoJob) {
 		t.Errorf("%v", err)

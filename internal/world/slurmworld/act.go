@@ -116,7 +116,7 @@ func earlier(a, b time.Time) time.Time {
 func (w *World) withdraw(ctx context.Context, e *entry, o *world.Order) {
 	if o.Cause == fact.CauseCancelled && e.present {
 		e.told = false
-		w.spend()
+		w.spend(1)
 		w.try(ctx, "cancelling a job", e.id, w.opts.Slurm.Cancel(ctx, e.id))
 	}
 }
@@ -133,28 +133,6 @@ func (w *World) refuse(ctx context.Context, o *world.Order) {
 		return
 	}
 	e.why, e.looked, e.spec = "can never start under the policy", true, nil
-}
-
-// token tells whether one more job may be changed now.
-func (w *World) token() bool {
-	if w.refill(); w.tokens < 1 {
-		w.soon = true
-		return false
-	}
-	w.tokens--
-	return true
-}
-
-// spend counts a change that does not wait; others wait for it.
-func (w *World) spend() {
-	w.refill()
-	w.tokens--
-}
-
-func (w *World) refill() {
-	now := w.opts.Now()
-	w.tokens = min(w.tokens+now.Sub(w.counted).Seconds()*float64(w.opts.Calls), float64(2*w.opts.Calls))
-	w.counted = now
 }
 
 // try logs what could not be done. What Slurm does not know any more is found at the next look.
@@ -211,6 +189,7 @@ func (w *World) end(ctx context.Context, e *entry, r *run) {
 		w.soon = true
 	case !r.signalled:
 		if w.token() {
+			w.spend(callsOfASignal - 1)
 			r.signalled = w.try(ctx, "asking a run to stop", e.id, w.opts.Slurm.Signal(ctx, e.id, w.opts.Signal))
 			w.soon = true
 		}

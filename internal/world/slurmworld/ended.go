@@ -21,26 +21,47 @@ func (w *World) gone(ctx context.Context, e *entry) {
 		delete(w.entries, e.id)
 		return
 	}
-	end, err := w.opts.Slurm.Ended(ctx, e.id)
+	end, err := w.endOf(ctx, e)
 	switch {
 	case errors.Is(err, slurm.ErrNoJob):
 		end = slurm.End{State: "UNKNOWN"}
 	case err != nil:
 		w.log.Warn("how a job ended cannot be read", "job", e.id, "err", err)
 		return
-	case alive(end.State):
+	case slurm.Alive(end.State):
 		w.soon = true // it was on its way between two lines of the queue
 		return
 	}
 	w.ended(ctx, e, r, end)
 }
 
-func alive(state string) bool {
-	switch state {
-	case slurm.Pending, slurm.Running, slurm.Suspended, slurm.Completing, slurm.Configuring, "REQUEUED", "SIGNALING", "STAGE_OUT", "STOPPED", "RESIZING":
-		return true
+// readEnds reads how jobs ended that have left the queue, all in one call.
+func (w *World) readEnds(ctx context.Context, list []*entry) {
+	var ids []string
+	for _, e := range list {
+		if !e.present && (e.run != nil || w.watch && e.told && e.why == "") {
+			ids = append(ids, e.id)
+		}
 	}
-	return false
+	w.ends = nil
+	if len(ids) < 2 { // one by one will do
+		return
+	}
+	w.spend(callsOfTexts)
+	ends, err := w.opts.Slurm.Ends(ctx, ids)
+	if err != nil {
+		w.log.Warn("how jobs ended cannot be read together", "jobs", len(ids), "err", err)
+	}
+	w.ends = ends
+}
+
+// endOf is how a job ended.
+func (w *World) endOf(ctx context.Context, e *entry) (slurm.End, error) {
+	if end, ok := w.ends[e.id]; ok {
+		return end, nil
+	}
+	w.spend(callsOfAnEnd)
+	return w.opts.Slurm.Ended(ctx, e.id)
 }
 
 // ended tells how a run came to its end, and has it queued anew where it is to go on.
@@ -93,7 +114,7 @@ func (w *World) lasting(e *entry) bool {
 
 // again has a job that ended queued anew.
 func (w *World) again(ctx context.Context, e *entry) {
-	w.spend()
+	w.spend(1)
 	if err := w.opts.Slurm.Requeue(ctx, e.id); err != nil {
 		w.log.Warn("a job cannot be queued anew", "job", e.id, "err", err)
 	}

@@ -63,6 +63,7 @@ func (w *World) read(ctx context.Context, list []*entry) {
 		return
 	}
 	slices.Sort(wanted)
+	w.spend(callsOfTexts)
 	texts, err := w.opts.Slurm.Texts(ctx, slices.Compact(wanted)...)
 	if err != nil {
 		w.log.Warn("the comments of new jobs cannot be read", "err", err)

@@ -20,6 +20,7 @@ func (w *World) keep(ctx context.Context) error {
 	now := w.opts.Now()
 	l := &w.lease
 	if l.id == "" {
+		w.spend(callsOfTexts)
 		id, err := w.findLease(ctx)
 		if err != nil {
 			return err
@@ -29,6 +30,7 @@ func (w *World) keep(ctx context.Context) error {
 	begin, end := fmt.Sprintf("now+%d", int(w.opts.Lease.Seconds())), fmt.Sprintf("now+%d", int((w.opts.Lease+w.opts.Overtime).Seconds()))
 	switch {
 	case l.id == "" || !l.alive:
+		w.spend(1)
 		id, err := w.opts.Slurm.Submit(ctx, "true", append([]string{"--job-name=" + w.opts.LeaseName, "--begin=" + begin, "--deadline=" + end, "--time=1", "--ntasks=1", "--no-requeue",
 			"--output=/dev/null", "--error=/dev/null", "--chdir=/", "--export=NONE", "--comment=waiting jobs depend on this one as long as escala decides of them"}, w.opts.LeaseArgs...)...)
 		if err != nil {
@@ -37,6 +39,7 @@ func (w *World) keep(ctx context.Context) error {
 		*l = lease{id: id, renewed: now, alive: true}
 		w.log.Info("waiting jobs depend on a lease", "job", id, "for", w.opts.Lease)
 	case now.Sub(l.renewed) > w.opts.Lease/4:
+		w.spend(1)
 		if err := w.opts.Slurm.Update(ctx, l.id, "starttime="+begin, "deadline="+end); err != nil {
 			return fmt.Errorf("putting the lease off: %w", err)
 		}

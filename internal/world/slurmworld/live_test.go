@@ -29,6 +29,10 @@ type site struct {
 	lease, overtime, poll time.Duration
 	d                     *live.Daemon
 	stop                  func()
+	// calls a second at most; 0 = many.
+	calls int
+	// reader of the cluster; nil = as text.
+	reader slurm.Reader
 	// budgets of a new journal; nil = equal shares.
 	budgets *budget.Tree
 }
@@ -41,7 +45,7 @@ func (s *site) open(pol string, shadowed bool) {
 		s.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(logTo{s.T}, nil))
-	w, err := slurmworld.New(s.Context(), slurmworld.Options{Slurm: s.Client, Now: time.Now, Partitions: []string{"train"}, Poll: cmp.Or(s.poll, 300*time.Millisecond), Lease: s.lease, Overtime: s.overtime, Calls: 1000, Log: log})
+	w, err := slurmworld.New(s.Context(), slurmworld.Options{Slurm: s.Client, Now: time.Now, Partitions: []string{"train"}, Poll: cmp.Or(s.poll, 300*time.Millisecond), Lease: s.lease, Overtime: s.overtime, Calls: cmp.Or(s.calls, 1000), Log: log, Reader: s.reader})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -275,6 +279,7 @@ func TestLeaseIsCancelled(t *testing.T) {
 // TestRelease: everything is given back, and what people asked for is as it was.
 func TestRelease(t *testing.T) {
 	s := newSite(t, 0)
+	s.reader = &slurm.JSON{Runner: s.Tools}
 	s.open("contract", false)
 	blocker := s.Sbatch("sleep 300", "-N2", "--gres=gpu:8")
 	s.await("all is in use", func() bool { return s.fate(blocker) == "running" })
@@ -295,6 +300,7 @@ func TestRelease(t *testing.T) {
 // TestShadow: nothing is changed, and what Slurm really does is written down.
 func TestShadow(t *testing.T) {
 	s := newSite(t, 0)
+	s.reader = &slurm.JSON{Runner: s.Tools}
 	s.open("contract", true)
 	a, b := s.Sbatch("sleep 4; exit 3", "--gpus=8"), s.Sbatch("exit 0", "--gpus=8", "--hold")
 	s.await("the first was seen to run", func() bool {

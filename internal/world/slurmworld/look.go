@@ -14,11 +14,14 @@ import (
 // look reads nodes and queue, and tells what has changed: ends first, then what is new.
 func (w *World) look(ctx context.Context) error {
 	w.forget()
-	nodes, err := w.opts.Slurm.Nodes(ctx)
+	w.spend(callsOfALook)
+	began := w.opts.Now()
+	nodes, err := w.opts.Reader.Nodes(ctx)
 	if err != nil {
 		return err
 	}
-	jobs, odd, err := w.opts.Slurm.Queue(ctx)
+	jobs, odd, err := w.opts.Reader.Queue(ctx)
+	w.rate.took = max(w.rate.took, w.opts.Now().Sub(began))
 	if err != nil {
 		return err
 	}
@@ -28,6 +31,7 @@ func (w *World) look(ctx context.Context) error {
 	w.lookAtNodes(nodes)
 	w.file(jobs)
 	list := w.sorted()
+	w.readEnds(ctx, list)
 	for _, e := range list {
 		switch {
 		case !e.present && w.watch:

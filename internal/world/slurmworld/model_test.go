@@ -2,6 +2,7 @@ package slurmworld_test
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -17,9 +18,12 @@ func TestWhatIsModelled(t *testing.T) {
 		t.Skip("it takes half a minute")
 	}
 	t.Parallel()
-	s := &site{T: t, Cluster: slurmtest.Start(t, slurmtest.Options{Nodes: 3}), path: filepath.Join(t.TempDir(), "journal.db")}
+	s := &site{T: t, Cluster: slurmtest.Start(t, slurmtest.Options{Nodes: 3, JWT: os.Getuid() == 0}), path: filepath.Join(t.TempDir(), "journal.db")}
 	if _, err := s.Tools.Run(t.Context(), "scontrol", "update", "nodename=n3", "availablefeatures=big,new", "activefeatures=big,new"); err != nil {
 		t.Fatal(err)
+	}
+	if os.Getuid() == 0 { // read by slurmrestd
+		s.reader = s.StartREST()
 	}
 	s.open("fifo", false)
 	where := func(id string) []string {

@@ -47,6 +47,7 @@ func (w *World) place(ctx context.Context, e *entry) (place []fact.Grant, ok boo
 		}
 	}
 	if !j.Exclusive && (err != nil || ask.PerNode == 0 && len(j.Nodes) > 1) { // Slurm divided it as it liked
+		w.spend(callsOfTexts)
 		if each, err = w.opts.Slurm.Allocation(ctx, j.ID); err != nil {
 			w.log.Warn("what a job has on its nodes cannot be read", "job", j.ID, "err", err)
 			return nil, false

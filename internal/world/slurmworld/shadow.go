@@ -76,11 +76,11 @@ func (w *World) seenOff(ctx context.Context, e *entry) {
 		delete(w.entries, e.id)
 		return
 	}
-	end, err := w.opts.Slurm.Ended(ctx, e.id)
+	end, err := w.endOf(ctx, e)
 	switch {
 	case errors.Is(err, slurm.ErrNoJob): // it is not known any more how
 		end = slurm.End{State: "CANCELLED", Start: e.began, End: w.opts.Now()}
-	case err != nil || alive(end.State):
+	case err != nil || slurm.Alive(end.State):
 		return
 	}
 	r := world.Real{Started: end.Start, Ended: end.End, Outcome: outcome(end.State), Exit: end.Exit}

@@ -42,8 +42,10 @@ type Options struct {
 	Signal string
 	// ResumeExit is the exit code by which a run asks to be resumed, 0 = none does.
 	ResumeExit int32
-	// Calls is how many calls that change something are made a second at most, 0 = 20.
+	// Calls is how many calls are made a second at most, whatever they are for; 0 = 30.
 	Calls int
+	// Reader reads nodes and queue at each look; nil = Slurm.
+	Reader slurm.Reader
 }
 
 // World is a Slurm cluster of whose queue escala decides.
@@ -76,8 +78,7 @@ type World struct {
 	entries map[string]*entry
 	runs    map[world.Run]*run
 	lease   lease
-	tokens  float64
-	counted time.Time
+	rate    rate
 	down    []bool
 	closed  []bool
 	silent  []bool
@@ -87,6 +88,8 @@ type World struct {
 	soon  bool
 	// texts are the comments of jobs that are new in this look, by number.
 	texts map[int64]slurm.Texts
+	// ends are those of jobs that left the queue before this look.
+	ends map[string]slurm.End
 	// watch: nothing is changed, see [Shadow].
 	watch bool
 }
@@ -97,12 +100,15 @@ var _ world.Source = (*World)(nil)
 func New(ctx context.Context, o Options) (*World, error) {
 	o.Poll, o.Lease, o.Patience = cmp.Or(o.Poll, 2*time.Second), cmp.Or(o.Lease, 12*time.Minute), cmp.Or(o.Patience, time.Minute)
 	o.Overtime = cmp.Or(o.Overtime, 3*time.Minute)
-	o.Signal, o.Calls, o.LeaseName = cmp.Or(o.Signal, "TERM"), cmp.Or(o.Calls, 20), cmp.Or(o.LeaseName, "escala-lease")
+	o.Signal, o.Calls, o.LeaseName = cmp.Or(o.Signal, "TERM"), cmp.Or(o.Calls, 30), cmp.Or(o.LeaseName, "escala-lease")
+	if o.Reader == nil {
+		o.Reader = o.Slurm
+	}
 	w := &World{opts: o, log: o.Log, bell: make(chan struct{}, 1), entries: map[string]*entry{}, runs: map[world.Run]*run{}, nodeOf: map[string]int32{}, inPartition: map[string]map[string]bool{}, features: map[string][]string{}, throttle: map[int64]int32{}, Skipped: map[string]string{}}
 	if w.log == nil {
 		w.log = slog.New(slog.DiscardHandler)
 	}
-	nodes, err := o.Slurm.Nodes(ctx)
+	nodes, err := o.Reader.Nodes(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading Slurm's nodes: %w", err)
 	}
@@ -155,8 +161,7 @@ func (w *World) Known(jobs []world.Known) {
 // Begin implements [world.World].
 func (w *World) Begin(ctx context.Context, believed []world.Belief, report func(...world.Report)) error {
 	w.report = report
-	w.counted = w.opts.Now()
-	w.tokens = float64(w.opts.Calls)
+	w.rate = newRate(w.opts.Calls, w.opts.Now())
 	for i := range believed {
 		w.believe(&believed[i])
 	}
@@ -227,11 +232,11 @@ func (w *World) loop(ctx context.Context) {
 		case <-timer.C:
 		}
 		w.step(ctx)
-		if wait := w.opts.Poll; w.soon {
-			timer.Reset(min(wait, soonAfter))
-		} else {
-			timer.Reset(wait)
+		wish := w.opts.Poll
+		if w.soon {
+			wish = min(wish, soonAfter)
 		}
+		timer.Reset(w.rate.looks(wish))
 	}
 }
 
@@ -248,6 +253,7 @@ func (w *World) step(ctx context.Context) {
 	if err == nil && !w.watch {
 		w.obey(ctx)
 		w.act(ctx)
+		w.easeOff(ctx)
 	}
 	w.flush()
 }
