@@ -32,6 +32,11 @@ const nearest = 8
 func (s *State) explainLive(ctx context.Context, c *conn, id, output string) error {
 	j, x, err := askedAbout(ctx, c, id)
 	switch {
+	case notFound(err) && output != "json":
+		if why := leftAlone(ctx, c, id); why != "" {
+			return s.print("%s\n", why)
+		}
+		return err
 	case err != nil:
 		return err
 	case output == "json":

@@ -28,6 +28,7 @@ type queueFlags struct {
 	liveFlags
 	user, team string
 	me, all    bool
+	left       bool
 	states     []string
 	limit      int
 }
@@ -43,7 +44,8 @@ are held or wait for others. A start is the time by which half of the simulated 
 have it, and the one by which nine of ten do.`,
 		Example: `  escala queue
   escala queue --me
-  escala queue --state waiting --team vision --all`,
+  escala queue --state waiting --team vision --all
+  escala queue --left`,
 		Args: noArgs,
 		RunE: f.ask(s, func(ctx context.Context, c *conn, _ []string) error { return f.run(ctx, s, c) }),
 	}
@@ -54,6 +56,7 @@ have it, and the one by which nine of ten do.`,
 	fl.StringSliceVar(&f.states, "state", nil, "jobs in these `states` alone: "+strings.Join(slices.Concat(runningStates, lineStates, asideStates), ", "))
 	fl.IntVar(&f.limit, "limit", 50, "at most so many of each kind")
 	fl.BoolVarP(&f.all, "all", "a", false, "all of them")
+	fl.BoolVar(&f.left, "left", false, "instead: jobs that are left to the cluster's own scheduler, and why")
 	f.add(c)
 	_ = c.RegisterFlagCompletionFunc("state", words(slices.Concat(runningStates, lineStates, asideStates)...))
 	_ = c.RegisterFlagCompletionFunc("team", f.completeTeams(s))
@@ -71,6 +74,9 @@ func (f *queueFlags) run(ctx context.Context, s *State, c *conn) error {
 	}
 	if f.limit < 1 {
 		return badUsage("--limit 50", "--limit %d: want 1 or more", f.limit)
+	}
+	if f.left {
+		return f.runLeft(ctx, s, c)
 	}
 	var status api.Status
 	if _, err := fetch(ctx, c, "/status", nil, &status); err != nil {

@@ -86,6 +86,7 @@ func (s *Server) routes() {
 	s.statusRoutes()
 	s.jobRoutes()
 	s.queueRoutes()
+	s.leftRoutes()
 	s.nodeRoutes()
 	s.reservationRoutes()
 	s.ruleRoutes()

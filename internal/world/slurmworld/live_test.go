@@ -28,6 +28,7 @@ type site struct {
 	path                  string
 	lease, overtime, poll time.Duration
 	d                     *live.Daemon
+	w                     *slurmworld.World
 	stop                  func()
 	// calls a second at most; 0 = many.
 	calls int
@@ -49,6 +50,7 @@ func (s *site) open(pol string, shadowed bool) {
 	if err != nil {
 		s.Fatal(err)
 	}
+	s.w = w
 	var over world.World = w
 	if shadowed {
 		over = slurmworld.InShadow(w)

@@ -48,6 +48,7 @@ func (w *World) look(ctx context.Context) error {
 			w.fresh(ctx, e)
 		}
 	}
+	w.noteLeft(list)
 	return nil
 }
 

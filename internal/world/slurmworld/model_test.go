@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/escala-sched/escala/internal/slurm"
@@ -83,6 +84,9 @@ func TestWhatIsModelled(t *testing.T) {
 	s.await("what cannot be modelled runs as Slurm likes", func() bool { return s.line(odd).State == slurm.Running && s.fate(odd) == "running" })
 	if j, err := s.d.Job(t.Context(), odd); err != nil || j.Spec.Labels["left-to-slurm"] == "" {
 		t.Errorf("%+v %v", j, err)
+	}
+	if l := s.w.LeftAlone(); len(l.Jobs) != 1 || l.Jobs[0].ID != odd || !l.Jobs[0].Running || l.Jobs[0].GPUs != 6 || !strings.Contains(l.Jobs[0].Why, "divide") || len(l.Nodes) != 0 {
+		t.Errorf("left to Slurm: %+v", l)
 	}
 	s.await("and ends", func() bool { return s.fate(odd) == "completed" })
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/escala-sched/escala/cluster"
@@ -61,6 +62,8 @@ type World struct {
 	throttle map[int64]int32
 	// Skipped are nodes that are none of the cluster's, with why.
 	Skipped map[string]string
+
+	left atomic.Pointer[world.Left]
 
 	mu      sync.Mutex
 	orders  []world.Order
