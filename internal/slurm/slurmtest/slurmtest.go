@@ -33,6 +33,8 @@ type Options struct {
 	// Accounting has a database and slurmdbd, and with them accounts, rights and GPUs as TRES. It takes root (else the
 	// test is skipped) and some seconds more.
 	Accounting bool
+	// Backup has a second slurmctld that takes over 4 s after the first fell silent. It takes root, else the test is skipped.
+	Backup bool
 	// JWT lets slurmctld make tokens, which [Cluster.StartREST] needs.
 	JWT bool
 }
@@ -103,6 +105,9 @@ func Start(t testing.TB, o Options) *Cluster {
 	if o.Accounting {
 		c.needAccounting()
 	}
+	if o.Backup {
+		c.needBackup()
+	}
 	ports := freePorts(t, o.Nodes+2)
 	c.write(paths, ports)
 	c.spawn("munged", paths["munged"], []string{"--force", "--foreground", "--key-file=" + c.path("munge/key"), "--socket=" + c.path("munge/sock"),
@@ -112,6 +117,9 @@ func Start(t testing.TB, o Options) *Cluster {
 		c.startAccounting(ports[0])
 	}
 	c.StartController()
+	if o.Backup {
+		c.StartBackup()
+	}
 	for i := range o.Nodes {
 		c.StartNode(fmt.Sprint("n", i+1))
 	}
@@ -191,6 +199,13 @@ func (c *Cluster) conf(ports []int) string {
 	if c.opts.Accounting {
 		lines = append(lines, c.accountingConf(ports[0])...)
 	}
+	if c.opts.Backup {
+		both := c.backupConf()
+		lines = slices.DeleteFunc(lines, func(line string) bool {
+			return slices.ContainsFunc(both, func(other string) bool { return keyOf(line) == keyOf(other) })
+		})
+		lines = append(lines, both...)
+	}
 	if c.opts.JWT {
 		lines = append(lines, "AuthAltTypes=auth/jwt", "AuthAltParameters=jwt_key="+c.path("state/jwt.key"))
 	}
@@ -255,9 +270,20 @@ func (c *Cluster) kill(name string, sig syscall.Signal) {
 // StartController starts slurmctld, StopController ends it: what it knows is on disk.
 func (c *Cluster) StartController() {
 	c.t.Helper()
+	if c.opts.Backup {
+		c.spawnController("slurmctld", 0)
+		c.Wait("the first slurmctld answers", func() bool {
+			up, _ := c.pings()
+			return up
+		})
+		return
+	}
 	c.spawn("slurmctld", c.path("bin/slurmctld"), []string{"-D"})
 	c.until("slurmctld answers", 30*time.Second, func() bool { _, err := c.Tools.Run(context.Background(), "scontrol", "ping"); return err == nil })
 }
+
+// KillController kills slurmctld: what it had not written yet is lost.
+func (c *Cluster) KillController() { c.kill("slurmctld", syscall.SIGKILL) }
 
 // StopController ends slurmctld.
 func (c *Cluster) StopController() { c.kill("slurmctld", syscall.SIGTERM) }

@@ -69,6 +69,8 @@ func (w *World) waits(e *entry, r *run) {
 			return
 		}
 		w.finish(e, world.Report{Kind: fact.StartFailed, Node: -1, Text: r.failed})
+	case !r.back && r.state == released && j.Held():
+		r.back, r.failed = true, "it is on hold in Slurm ("+j.Reason+")"
 	case !r.back && j.Reason != "BeginTime" && w.opts.Now().Sub(r.since) > w.opts.Patience:
 		r.back, r.failed = true, fmt.Sprintf("Slurm did not start it within %s: %s", w.opts.Patience, j.Reason)
 	case !r.back:
