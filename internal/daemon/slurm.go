@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -98,7 +99,8 @@ func openSlurm(ctx context.Context, o *Options) (*place, error) {
 	if err != nil {
 		return nil, &Misconfigured{err}
 	}
-	w, err := slurmworld.New(ctx, slurmworld.Options{Slurm: o.Slurm.Client(), Reader: reader, Now: o.Now, Log: o.Log, Partitions: o.Slurm.Partitions, Lease: o.Slurm.Lease, LeaseArgs: o.Slurm.LeaseArgs, Calls: o.Slurm.Calls})
+	w, err := slurmworld.New(ctx, slurmworld.Options{Slurm: o.Slurm.Client(), Reader: reader, Now: o.Now, Log: o.Log, Partitions: o.Slurm.Partitions, Lease: o.Slurm.Lease, LeaseArgs: o.Slurm.LeaseArgs, Calls: o.Slurm.Calls,
+		Heartbeat: filepath.Join(o.State, slurmworld.HeartbeatName)})
 	if err != nil {
 		return nil, &Misconfigured{err}
 	}

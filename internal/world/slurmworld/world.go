@@ -43,6 +43,8 @@ type Options struct {
 	Signal string
 	// ResumeExit is the exit code by which a run asks to be resumed, 0 = none does.
 	ResumeExit int32
+	// Heartbeat is a file that gets the time of each look after which orders were carried out, "" = none does.
+	Heartbeat string
 	// Calls is how many calls are made a second at most, whatever they are for; 0 = 30.
 	Calls int
 	// Reader reads nodes and queue at each look; nil = Slurm.
@@ -89,6 +91,9 @@ type World struct {
 	away  time.Time
 	blind bool
 	soon  bool
+	// beaten is when the heartbeat was written last; faint: it could not be.
+	beaten time.Time
+	faint  bool
 	// texts are the comments of jobs that are new in this look, by number.
 	texts map[int64]slurm.Texts
 	// ends are those of jobs that left the queue before this look.
@@ -257,6 +262,7 @@ func (w *World) step(ctx context.Context) {
 		w.obey(ctx)
 		w.act(ctx)
 		w.easeOff(ctx)
+		w.beat()
 	}
 	w.flush()
 }
