@@ -85,6 +85,17 @@ func mayEnforce(p *slurm.Probe) error {
 	return fmt.Errorf("--enforce changes other people's jobs, and %s may not: sacctmgr modify user %s set adminlevel=Operator", p.User, p.User)
 }
 
+// leastMemory is how long slurmctld has to know how a job ended: an interruption of that length is nothing special.
+const leastMemory = time.Minute
+
+// forgetful says that ends of jobs may be missed, "" = they are not: slurmctld or accounting tells them later as well.
+func forgetful(c *slurm.Config) string {
+	if c.Accounting() || c.MinJobAge == 0 || c.MinJobAge >= leastMemory {
+		return "" // 0 = it never forgets
+	}
+	return fmt.Sprintf("slurmctld forgets a job %s after its end (MinJobAge), and there is no accounting that would know more: one that ends while escala is away for longer counts as lost with its node, and is not known to have been completed. Set MinJobAge=300", c.MinJobAge)
+}
+
 // openSlurm opens a Slurm cluster.
 func openSlurm(ctx context.Context, o *Options) (*place, error) {
 	probe, err := o.Slurm.Client().Probe(ctx)
@@ -95,12 +106,19 @@ func openSlurm(ctx context.Context, o *Options) (*place, error) {
 	if err := mayEnforce(probe); err != nil && !o.Shadow {
 		return nil, &Misconfigured{err}
 	}
+	administers := !o.Shadow && probe.Right >= slurm.Administrator
+	if !o.Shadow && !administers {
+		o.Log.Info("AdminComment of jobs that are stopped, and drains in Slurm: off, they need administrator", "user", probe.User, "right", probe.Right.String())
+	}
+	if text := forgetful(probe.Config); text != "" {
+		o.Log.Warn(text)
+	}
 	reader, err := o.Slurm.reader(ctx, probe, o.Now, o.Log)
 	if err != nil {
 		return nil, &Misconfigured{err}
 	}
 	w, err := slurmworld.New(ctx, slurmworld.Options{Slurm: o.Slurm.Client(), Reader: reader, Now: o.Now, Log: o.Log, Partitions: o.Slurm.Partitions, Lease: o.Slurm.Lease, LeaseArgs: o.Slurm.LeaseArgs, Calls: o.Slurm.Calls,
-		Heartbeat: filepath.Join(o.State, slurmworld.HeartbeatName)})
+		Administers: administers, Heartbeat: filepath.Join(o.State, slurmworld.HeartbeatName)})
 	if err != nil {
 		return nil, &Misconfigured{err}
 	}

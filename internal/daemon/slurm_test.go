@@ -60,6 +60,22 @@ func TestOverSlurm(t *testing.T) {
 	}
 }
 
+func TestForgetfulSlurmIsTold(t *testing.T) {
+	for _, c := range []struct {
+		storage string
+		age     time.Duration
+		told    bool
+	}{
+		{"accounting_storage/none", 30 * time.Second, true}, {"accounting_storage/none", 300 * time.Second, false}, {"accounting_storage/none", 0, false},
+		{"accounting_storage/slurmdbd", 2 * time.Second, false},
+	} {
+		text := forgetful(&slurm.Config{AccountingStorageType: c.storage, MinJobAge: c.age})
+		if (text != "") != c.told || c.told && !strings.Contains(text, "30s") {
+			t.Errorf("%+v: %q", c, text)
+		}
+	}
+}
+
 func TestWhoMayEnforce(t *testing.T) {
 	accounting, bare := &slurm.Config{SlurmUser: "slurm", AccountingStorageType: "accounting_storage/slurmdbd"}, &slurm.Config{SlurmUser: "slurm", AccountingStorageType: "accounting_storage/none"}
 	for _, c := range []struct {

@@ -12,6 +12,7 @@ import (
 // send gives the world what is on disk now.
 func (d *Daemon) send(t *tx) {
 	d.watch(t)
+	d.passOn(t)
 	if len(t.orders) > 0 {
 		began := d.cfg.Now()
 		d.cfg.World.Do(t.orders...)

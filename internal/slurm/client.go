@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -41,9 +42,26 @@ type End struct {
 	Exit int32
 }
 
-// Ended looks up a job that is in the queue no more. It is known as long as slurmctld keeps it
-// (MinJobAge); [ErrNoJob] after that.
+// Ended looks up a job that is in the queue no more. slurmctld knows it for a while (MinJobAge), accounting knows it
+// after that, where there is some. [ErrNoJob] is for a job of which nobody knows how it ended.
 func (c *Client) Ended(ctx context.Context, id string) (End, error) {
+	e, err := c.justEnded(ctx, id)
+	if !errors.Is(err, ErrNoJob) {
+		return e, err
+	}
+	// That there is no accounting, or that it does not answer, changes nothing: the job is gone, and only how it ended is lost.
+	ends, err2 := c.longEnded(ctx, []string{id})
+	if e, ok := ends[id]; ok {
+		return e, nil
+	}
+	if err2 != nil {
+		err = fmt.Errorf("%w (accounting: %w)", err, err2)
+	}
+	return End{}, err
+}
+
+// justEnded asks slurmctld.
+func (c *Client) justEnded(ctx context.Context, id string) (End, error) {
 	out, err := c.Run(ctx, "squeue", "-h", "-a", "-t", "all", "-j", id, "-O", "State:|,exit_code:|,StartTime:|,EndTime:|")
 	if err != nil {
 		return End{}, err

@@ -3,6 +3,8 @@ package slurm
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,9 +13,30 @@ import (
 // endFields are what is asked of jobs that have ended.
 var endFields = []string{"ArrayJobID", "ArrayTaskID", "JobID", "State", "exit_code", "StartTime", "EndTime"}
 
-// Ends looks up jobs that are in the queue no more, in one call however many they are. Those that slurmctld does not keep any more
-// (MinJobAge) are left out.
+// Ends looks up jobs that are in the queue no more, in one call however many they are; one more goes to accounting about those that
+// slurmctld does not keep any more (MinJobAge). Those of which neither knows how they ended are left out.
 func (c *Client) Ends(ctx context.Context, ids []string) (map[string]End, error) {
+	ends, err := c.justEnds(ctx, ids)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	missing := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, ok := ends[id]; return ok })
+	if len(missing) == 0 || len(missing) > mostNumbers {
+		return ends, nil
+	}
+	past, err := c.longEnded(ctx, missing)
+	if err != nil {
+		return ends, nil //nolint:nilerr // as in Ended: what accounting does not tell is not known
+	}
+	if ends == nil {
+		return past, nil
+	}
+	maps.Copy(ends, past)
+	return ends, nil
+}
+
+// justEnds asks slurmctld.
+func (c *Client) justEnds(ctx context.Context, ids []string) (map[string]End, error) {
 	sep := separator()
 	args := []string{"-h", "-a", "-t", "all", "--local", "--array-unique", "-O", strings.Join(endFields, ":"+sep+",") + ":" + sep}
 	if len(ids) <= mostNumbers {

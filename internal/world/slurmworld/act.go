@@ -12,12 +12,16 @@ import (
 	"github.com/escala-sched/escala/internal/world"
 )
 
-// take takes the orders that have come.
+// take takes the orders that have come, and what people did to nodes.
 func (w *World) take() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.taken = append(w.taken, w.orders...)
 	w.orders = nil
+	for _, d := range w.closings {
+		w.asked[d.Node] = d // only how a node is to be in the end counts
+	}
+	w.closings = nil
 }
 
 // obey takes in what was ordered before the last look.
@@ -169,6 +173,7 @@ func (w *World) act(ctx context.Context) {
 		}
 	}
 	w.gate(ctx, list)
+	w.writeNotes(ctx)
 }
 
 // end asks a run to stop, and ends it once its grace is over.
@@ -213,6 +218,7 @@ func (w *World) release(ctx context.Context, e *entry, r *run) {
 	case errors.Is(err, slurm.ErrNoJob), errors.Is(err, slurm.ErrEnded): // the next look tells
 		w.soon = true
 	default:
+		w.note(e.id, "its start was refused at "+w.stamp()+". "+err.Error())
 		w.finish(e, world.Report{Kind: fact.StartFailed, Node: -1, Text: err.Error()})
 	}
 }

@@ -34,6 +34,10 @@ type site struct {
 	calls int
 	// reader of the cluster; nil = as text.
 	reader slurm.Reader
+	// log instead of the test's own.
+	log *slog.Logger
+	// administers: the scheduler may close nodes and leave notes.
+	administers bool
 	// budgets of a new journal; nil = equal shares.
 	budgets *budget.Tree
 }
@@ -45,8 +49,8 @@ func (s *site) open(pol string, shadowed bool) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	log := slog.New(slog.NewTextHandler(logTo{s.T}, nil))
-	w, err := slurmworld.New(s.Context(), slurmworld.Options{Slurm: s.Client, Now: time.Now, Partitions: []string{"train"}, Poll: cmp.Or(s.poll, 300*time.Millisecond), Lease: s.lease, Overtime: s.overtime, Calls: cmp.Or(s.calls, 1000), Log: log, Reader: s.reader})
+	log := cmp.Or(s.log, slog.New(slog.NewTextHandler(logTo{s.T}, nil)))
+	w, err := slurmworld.New(s.Context(), slurmworld.Options{Slurm: s.Client, Now: time.Now, Partitions: []string{"train"}, Poll: cmp.Or(s.poll, 300*time.Millisecond), Lease: s.lease, Overtime: s.overtime, Calls: cmp.Or(s.calls, 1000), Log: log, Reader: s.reader, Administers: s.administers})
 	if err != nil {
 		s.Fatal(err)
 	}

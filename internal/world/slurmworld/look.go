@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/escala-sched/escala/fact"
@@ -99,6 +100,7 @@ func (w *World) file(jobs []slurm.Job) {
 
 // lookAtNodes tells of nodes that went, came, were closed and opened.
 func (w *World) lookAtNodes(nodes []slurm.Node) {
+	w.compare(nodes)
 	for i := range nodes {
 		n := &nodes[i]
 		k, ok := w.nodeOf[n.Name]
@@ -106,6 +108,9 @@ func (w *World) lookAtNodes(nodes []slurm.Node) {
 			continue
 		}
 		w.silent[k] = n.Silent()
+		if delete(w.drained, k); slices.Contains(n.Flags, "DRAIN") {
+			w.drained[k] = n.Reason
+		}
 		if down := n.Down(); down != w.down[k] {
 			w.down[k] = down
 			kind, text := fact.NodeUp, "Slurm has it back"
@@ -117,10 +122,14 @@ func (w *World) lookAtNodes(nodes []slurm.Node) {
 			}
 			w.tell(world.Report{Kind: kind, Node: k, Text: text})
 		}
-		if closed := n.Closed(); closed != w.closed[k] {
+		other := w.other(n, k)
+		if closed := n.Closed() || other != ""; closed != w.closed[k] {
 			w.closed[k] = closed
 			kind, text := fact.NodeResumed, "Slurm opened it"
-			if closed {
+			switch {
+			case other != "":
+				kind, text = fact.NodeDrained, other
+			case closed:
 				kind, text = fact.NodeDrained, "closed in Slurm ("+strings.ToLower(strings.Join(n.Flags, ", "))+")"
 				if n.Reason != "" {
 					text += ": " + n.Reason

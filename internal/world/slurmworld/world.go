@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,6 +42,8 @@ type Options struct {
 	Signal string
 	// ResumeExit is the exit code by which a run asks to be resumed, 0 = none does.
 	ResumeExit int32
+	// Administers: nodes may be closed, and notes left in jobs. Both need the right of an administrator.
+	Administers bool
 	// Heartbeat is a file that gets the time of each look after which orders were carried out, "" = none does.
 	Heartbeat string
 	// Calls is how many calls are made a second at most, whatever they are for; 0 = 30.
@@ -67,12 +68,21 @@ type World struct {
 
 	left atomic.Pointer[world.Left]
 
-	mu      sync.Mutex
-	orders  []world.Order
-	settled []world.Run
-	bell    chan struct{}
-	quit    context.CancelFunc
-	done    sync.WaitGroup
+	mu       sync.Mutex
+	orders   []world.Order
+	settled  []world.Run
+	closings []world.Drained
+	bell     chan struct{}
+	quit     context.CancelFunc
+	done     sync.WaitGroup
+
+	// asked are nodes that people closed or opened, and Slurm does not know of it yet.
+	asked map[int32]world.Drained
+	// remarks are what was logged last of nodes that are not what they were.
+	remarks map[string]string
+	// drained are the reasons of nodes that are drained in Slurm; notes are texts for jobs.
+	drained map[int32]string
+	notes   []note
 
 	// taken are orders that are not obeyed yet.
 	taken []world.Order
@@ -102,7 +112,10 @@ type World struct {
 	watch bool
 }
 
-var _ world.Source = (*World)(nil)
+var (
+	_ world.Source  = (*World)(nil)
+	_ world.Drainer = (*World)(nil)
+)
 
 // New reads what nodes there are.
 func New(ctx context.Context, o Options) (*World, error) {
@@ -112,7 +125,7 @@ func New(ctx context.Context, o Options) (*World, error) {
 	if o.Reader == nil {
 		o.Reader = o.Slurm
 	}
-	w := &World{opts: o, log: o.Log, bell: make(chan struct{}, 1), entries: map[string]*entry{}, runs: map[world.Run]*run{}, nodeOf: map[string]int32{}, inPartition: map[string]map[string]bool{}, features: map[string][]string{}, throttle: map[int64]int32{}, Skipped: map[string]string{}}
+	w := &World{opts: o, log: o.Log, bell: make(chan struct{}, 1), entries: map[string]*entry{}, runs: map[world.Run]*run{}, nodeOf: map[string]int32{}, remarks: map[string]string{}, asked: map[int32]world.Drained{}, drained: map[int32]string{}, inPartition: map[string]map[string]bool{}, features: map[string][]string{}, throttle: map[int64]int32{}, Skipped: map[string]string{}}
 	if w.log == nil {
 		w.log = slog.New(slog.DiscardHandler)
 	}
@@ -124,18 +137,8 @@ func New(ctx context.Context, o Options) (*World, error) {
 	w.spec = &cluster.Spec{Name: "slurm"}
 	for i := range nodes {
 		n := &nodes[i]
-		switch {
-		case n.GPUs.Count == 0:
-			w.Skipped[n.Name] = "it has no GPUs"
-			continue
-		case len(n.GPUs.Types) > 1:
-			w.Skipped[n.Name] = "its GPUs are of several types"
-			continue
-		case n.GPUs.Count > 64:
-			w.Skipped[n.Name] = "it has more than 64 GPUs"
-			continue
-		case len(o.Partitions) > 0 && !slices.ContainsFunc(n.Partitions, func(p string) bool { return slices.Contains(o.Partitions, p) }):
-			w.Skipped[n.Name] = "it is in none of the partitions " + strings.Join(o.Partitions, ", ")
+		if why := w.leaves(n); why != "" {
+			w.Skipped[n.Name] = why
 			continue
 		}
 		w.nodeOf[n.Name], w.features[n.Name] = int32(len(w.spec.Nodes)), n.Features
@@ -260,6 +263,7 @@ func (w *World) step(ctx context.Context) {
 	w.sight(err)
 	if err == nil && !w.watch {
 		w.obey(ctx)
+		w.drain(ctx)
 		w.act(ctx)
 		w.easeOff(ctx)
 		w.beat()
