@@ -72,6 +72,7 @@ var calls = []needed{
 	{"`sacct`, jobs of others", slurm.Owner, sees(20*time.Second, "sacct", "-a", "-X", "-n", "-P", "-o", "JobID"), true},
 	{"`scontrol show node`", slurm.Owner, tool("scontrol", "-a", "-o", "-d", "show", "node"), false},
 	{"`scontrol show config`", slurm.Owner, tool("scontrol", "show", "config"), false},
+	{"`sdiag`", slurm.Owner, tool("sdiag"), false},
 	{"`sacctmgr show user`", slurm.Owner, tool("sacctmgr", "-n", "-P", "show", "user", "format=AdminLevel"), false},
 	{"`sbatch` and `scancel` of the lease", slurm.Owner, withLease(), false},
 	{"`scontrol update starttime=` of the lease", slurm.Owner, withLease("starttime=now+900"), false},
