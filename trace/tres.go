@@ -55,6 +55,7 @@ func (g GPUs) TypeNames() string {
 //	gpu:4                    gpu:v100:4(S:0-1)      gpu:v100:3(IDX:0,4-5)
 //	gpu:tesla:2,gpu:kepler:2 gres:gpu:4             gres/gpu:a100:2
 //	PER_NODE:gpu:8           cpu=10,mem=100G,node=1,gres/gpu=1,gres/gpu:a100=1
+//	gpu:2K
 //
 // "(null)" and a list without GPUs are 0. An empty field and "N/A" are
 // [ErrNotTold]; a field that stops in the middle is [ErrCut].
@@ -171,15 +172,26 @@ func gpuItem(item string, tres bool, perNode *bool) (name string, count int64, e
 	return "", 0, ErrNotTold
 }
 
+// gpuNumber reads a count, which people may give, and Slurm then shows, in units of 1024: "2K".
 func gpuNumber(s string) (int64, error) {
-	n, err := strconv.ParseUint(s, 10, 31)
-	switch {
-	case s == "":
+	if s == "" {
 		return 0, ErrCut
-	case err != nil:
+	}
+	shift := 0
+	switch s[len(s)-1] {
+	case 'k', 'K':
+		shift = 10
+	case 'm', 'M':
+		shift = 20
+	}
+	if shift > 0 {
+		s = s[:len(s)-1]
+	}
+	n, err := strconv.ParseUint(s, 10, 31-shift)
+	if err != nil {
 		return 0, ErrNotTold
 	}
-	return int64(n), nil
+	return int64(n) << shift, nil
 }
 
 // splitList cuts at commas outside parentheses; whole is false where one is not closed.

@@ -3,8 +3,6 @@ package slurm
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/escala-sched/escala/trace"
 )
@@ -71,27 +69,4 @@ func gpusIn(field string) (trace.GPUs, error) {
 		return g, fmt.Errorf("%q: %w", field, err)
 	}
 	return g, nil
-}
-
-// inFull writes out counts that are told in units of 1024: "gres:gpu:a100:2K" is "gres:gpu:a100:2048". People may ask in
-// that way, and Slurm shows it as they wrote it.
-func inFull(list string) string {
-	if !strings.ContainsAny(list, "kKmM") {
-		return list
-	}
-	items := strings.Split(list, ",")
-	for i, item := range items {
-		at := strings.LastIndexAny(item, ":=") + 1
-		digits := strings.TrimRight(item[at:], "kKmM")
-		n, err := strconv.ParseInt(digits, 10, 32)
-		if err != nil || n < 0 || len(item)-at-len(digits) != 1 {
-			continue
-		}
-		n <<= 10
-		if strings.HasSuffix(strings.ToLower(item), "m") {
-			n <<= 10
-		}
-		items[i] = item[:at] + strconv.FormatInt(n, 10)
-	}
-	return strings.Join(items, ",")
 }

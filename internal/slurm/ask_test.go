@@ -33,14 +33,3 @@ func TestGPUsAskedFor(t *testing.T) {
 		t.Error("a field that was cut is read")
 	}
 }
-
-func TestCountsInFull(t *testing.T) {
-	for list, want := range map[string]string{
-		"": "", "gres:gpu:2": "gres:gpu:2", "gres:gpu:2K": "gres:gpu:2048", "gres:gpu:a100:1k,gres:gpu:h100:3": "gres:gpu:a100:1024,gres:gpu:h100:3", "gres/gpu=1m": "gres/gpu=1048576",
-		"gres:gpu:k80": "gres:gpu:k80", "gres:gpu:K": "gres:gpu:K", "gres:gpu:2KK": "gres:gpu:2KK", "gres:gpu:99999999999K": "gres:gpu:99999999999K", "gres:gpu:m40:2": "gres:gpu:m40:2",
-	} {
-		if got := inFull(list); got != want {
-			t.Errorf("%q: %q, want %q", list, got, want)
-		}
-	}
-}

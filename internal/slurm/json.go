@@ -45,7 +45,7 @@ func (o object) job() (j Job, err error) {
 	j.Submit, j.Eligible, j.Start, j.End, j.Limit = o.time("submit_time"), o.time("eligible_time"), o.time("start_time"), o.time("end_time"), o.minutes("time_limit")
 	j.Where, j.Features, j.Licenses, j.Reservation = o.text("required_nodes"), o.text("features"), o.text("licenses"), o.text("resv_name")
 	j.NumNodes, j.NumTasks, j.NumCPUs, j.CPUsPerTask = o.count("node_count"), o.count("tasks"), o.count("cpus"), o.count("cpus_per_task")
-	j.PerJob, j.PerNode, j.PerSocket, j.PerTask = inFull(o.text("tres_per_job")), inFull(o.text("tres_per_node")), inFull(o.text("tres_per_socket")), inFull(o.text("tres_per_task"))
+	j.PerJob, j.PerNode, j.PerSocket, j.PerTask = o.text("tres_per_job"), o.text("tres_per_node"), o.text("tres_per_socket"), o.text("tres_per_task")
 	for _, word := range append(o.list("shared"), o.list("exclusive")...) {
 		switch strings.ToLower(word) {
 		case "none", "user", "mcs", "true", "topo":

@@ -132,7 +132,7 @@ func parseJob(v []string) (j Job, err error) {
 	nodes := r.text()
 	j.Where, j.Features, j.Licenses, j.Reservation = r.text(), r.text(), r.text(), r.text()
 	j.NumNodes, j.NumTasks, j.NumCPUs, j.CPUsPerTask = r.count(), r.count(), r.count(), r.count()
-	j.PerJob, j.PerNode, j.PerSocket, j.PerTask = inFull(r.text()), inFull(r.text()), inFull(r.text()), inFull(r.text())
+	j.PerJob, j.PerNode, j.PerSocket, j.PerTask = r.text(), r.text(), r.text(), r.text()
 	j.Exclusive = r.exclusive()
 	j.Dependency = r.text()
 	j.Priority, err = strconv.ParseFloat(r.text(), 64)
