@@ -69,7 +69,7 @@ daemon stops, and is found again when it starts. docs/serve.md tells all of it.`
 	fl.BoolVar(&f.enforce, "enforce", false, "do what is decided; that is the default on this machine")
 	fl.StringVarP(&f.cluster, "cluster", "c", "", "in shadow: the `cluster` that there is, instead of this machine: NODESxGPUS, pool:N or a file")
 	fl.BoolVar(&f.demo, "demo", false, "also submit the jobs of a small made-up lab, so that there is something to see")
-	fl.BoolVar(&f.allowRoot, "allow-root", false, "let jobs that root submits run as root")
+	fl.BoolVar(&f.allowRoot, "allow-root", false, "let jobs that root submits run as root; with --world slurm --enforce: be root")
 	fl.Var(newChoice(&f.logFormat, "auto", "text", "json"), "log-format", "how to log to standard error: auto, text, json")
 	fl.Var(newChoice(&f.logLevel, "info", "debug", "warn", "error"), "log-level", "what to log: info, debug, warn, error")
 	f.grace, f.checkpoint = 30*workload.Second, -1

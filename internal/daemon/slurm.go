@@ -2,9 +2,11 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -105,6 +107,9 @@ func openSlurm(ctx context.Context, o *Options) (*place, error) {
 	o.Log.Info("Slurm answers", "version", probe.Config.Version, "user", probe.User, "right", probe.Right.String())
 	if err := mayEnforce(probe); err != nil && !o.Shadow {
 		return nil, &Misconfigured{err}
+	}
+	if os.Geteuid() == 0 && !o.Shadow && !o.AllowRoot {
+		return nil, &Misconfigured{errors.New("--enforce as root: an operator in Slurm may do all that is needed (docs/slurm.md, Rights); run escala as a user of its own, or say --allow-root")}
 	}
 	administers := !o.Shadow && probe.Right >= slurm.Administrator
 	if !o.Shadow && !administers {
