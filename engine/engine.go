@@ -213,6 +213,8 @@ func (e *Engine) Apply(f *fact.Fact) error {
 		return e.holdChanged(f)
 	case fact.JobAdopted:
 		return e.adopt(f)
+	case fact.JobEdited:
+		return e.edited(f)
 	case fact.LostSight, fact.Found:
 		_, err := e.run(f) // its GPUs stay taken: nothing is freed by a guess
 		return err

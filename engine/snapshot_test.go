@@ -441,6 +441,12 @@ func (w *twins) step(pools bool) {
 			f.Hold = fact.HoldBy(rapid.IntRange(0, 5).Draw(t, "by"))
 			w.tell(f)
 		}
+	case 26:
+		if len(w.ids) > 0 {
+			f := w.about(fact.JobEdited, int32(rapid.IntRange(0, len(w.ids)-1).Draw(t, "edited")))
+			f.Priority = rapid.Int64Range(-2, 2).Draw(t, "priority")
+			w.tell(f)
+		}
 	case 20:
 		if len(w.ids) > 0 {
 			f := w.about(fact.DemandChanged, int32(rapid.IntRange(0, len(w.ids)-1).Draw(t, "demands")))

@@ -65,12 +65,14 @@ const (
 	// JobAdopted: the cluster's own scheduler runs a waiting job on Place (Tasks tasks, 0 where
 	// the need says it). The next decision starts it there: its reason is [Adopted].
 	JobAdopted
+	// JobEdited: a job that waits has another Priority.
+	JobEdited
 	kinds
 )
 
 var kindNames = [kinds]string{"", "budgets", "window-set", "window-lifted", "node-down", "node-up", "node-drained", "node-resumed", "finished", "start-failed",
 	"stopped", "started", "checkpointed", "session-idle", "session-active", "demand", "cancelled", "submitted",
-	"held", "released", "plan", "lost-sight", "found", "clock-step", "observed", "adopted"}
+	"held", "released", "plan", "lost-sight", "found", "clock-step", "observed", "adopted", "edited"}
 
 // String returns the name the journal uses.
 func (k Kind) String() string { return kindNames[k] }
@@ -101,6 +103,8 @@ type Fact struct {
 	// size of its gang open. The engine copies them.
 	Place []Grant
 	Tasks int32
+	// Priority of JobEdited.
+	Priority int64
 	// Demand of DemandChanged, in GPUs.
 	Demand int32
 	// Plan of PlanProposed. The engine keeps the pointer and never writes through it.

@@ -135,7 +135,7 @@ func (r *run) expect() error {
 			if r.from.told[f.Job] = append(r.from.told[f.Job], f); f.At > r.now {
 				r.events.push(event{at: f.At, kind: demand, subject: f.Job})
 			}
-		case fact.JobHeld, fact.JobReleased, fact.JobCancelled:
+		case fact.JobHeld, fact.JobReleased, fact.JobEdited, fact.JobCancelled:
 			r.from.late = append(r.from.late, f)
 		default:
 			return fmt.Errorf("an event at %d ms that the world makes itself: %s", f.At, f.Kind)

@@ -1,6 +1,9 @@
 package sim
 
 import (
+	"errors"
+
+	"github.com/escala-sched/escala/engine"
 	"github.com/escala-sched/escala/fact"
 	"github.com/escala-sched/escala/workload"
 )
@@ -45,6 +48,19 @@ func (r *run) hold(f *fact.Fact) error {
 	return r.tell(&out)
 }
 
+// edit gives a job another priority, unless it is past waiting here, or has that already.
+func (r *run) edit(f *fact.Fact) error {
+	if s := &r.state[f.Job]; s.on || s.parked {
+		return nil
+	}
+	out := *f
+	out.At, out.Node = r.now, -1
+	if err := r.tell(&out); !errors.Is(err, engine.ErrUnknown) {
+		return err
+	}
+	return nil
+}
+
 // recorded makes the next late event happen.
 func (r *run) recorded() error {
 	f := r.from.late[r.from.at]
@@ -53,8 +69,11 @@ func (r *run) recorded() error {
 	if !r.present(f.Job) {
 		return nil
 	}
-	if f.Kind != fact.JobCancelled {
+	switch f.Kind {
+	case fact.JobHeld, fact.JobReleased:
 		return r.hold(f)
+	case fact.JobEdited:
+		return r.edit(f)
 	}
 	if s := &r.state[f.Job]; s.on {
 		if s.gone {

@@ -41,6 +41,7 @@ const (
 	fObjective
 	fBound
 	fExit
+	fPriority
 	fUnalloc
 	fFact
 	fDo
@@ -67,7 +68,7 @@ const (
 )
 
 var fieldNames = [fields]string{"t", "job", "try", "node", "kept", "lost", "restart", "est", "for", "tasks", "gpus", "milli", "until",
-	"why_job", "have", "want", "block", "why_until", "since", "from", "epoch_ms", "objective", "bound", "exit", "unalloc", "fact", "do", "outcome", "cause", "hold", "why", "place", "spec", "name", "yaml",
+	"why_job", "have", "want", "block", "why_until", "since", "from", "epoch_ms", "objective", "bound", "exit", "priority", "unalloc", "fact", "do", "outcome", "cause", "hold", "why", "place", "spec", "name", "yaml",
 	"inputs", "solver", "starts", "id", "nodes", "teams", "users", "by", "text", "state", "sha256"}
 
 // fieldOf returns the field of a key, fields if it is none that this version knows.
@@ -221,6 +222,9 @@ func (l *line) toFact(f *fact.Fact) (msg, want string) {
 	case fact.JobHeld, fact.JobReleased:
 		f.Job, f.Hold = int32(l.num[fJob]), fact.HoldBy(l.word[fHold-fFact])
 		return l.need(fJob, fHold)
+	case fact.JobEdited:
+		f.Job, f.Priority = int32(l.num[fJob]), l.num[fPriority]
+		return l.need(fJob, fPriority)
 	case fact.JobAdopted:
 		f.Job, f.Tasks = int32(l.num[fJob]), int32(l.num[fTasks])
 		if msg, want = l.need(fJob, fPlace); msg == "" {

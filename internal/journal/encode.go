@@ -97,6 +97,9 @@ func AppendFact(b []byte, f *fact.Fact) []byte {
 		return said(word(b, `,"hold":"`, f.Hold.String()), f)
 	case fact.JobObserved:
 		return said(appendObserved(b, f), f)
+	case fact.JobEdited:
+		b = number(b, `,"job":`, int64(f.Job))
+		return said(number(b, `,"priority":`, f.Priority), f)
 	case fact.JobAdopted:
 		b = number(b, `,"job":`, int64(f.Job))
 		b = nonZero(b, `,"tasks":`, int64(f.Tasks))

@@ -60,6 +60,7 @@ func everyFact(j *workload.Job) []fact.Fact {
 		{Kind: fact.JobFinished, At: 4, Attempt: 5, Node: -1, Outcome: workload.OutcomeFailed, Exit: 139, Text: "no \"space\" left"},
 		{Kind: fact.JobCancelled, At: 5, Node: -1}, {Kind: fact.JobCancelled, At: 5, Node: -1, By: "ann", Text: "wrong data"},
 		{Kind: fact.JobHeld, At: 5, Node: -1, Hold: fact.HoldOwner, By: "ann"}, {Kind: fact.JobReleased, At: 5, Node: -1, Hold: fact.HoldBegin},
+		{Kind: fact.JobEdited, At: 5, Node: -1, Priority: -7, By: "ann"}, {Kind: fact.JobEdited, At: 5, Node: -1, Text: "its nice value was changed"},
 		{Kind: fact.LostSight, At: 5, Attempt: 6, Node: -1}, {Kind: fact.Found, At: 5, Attempt: 6, Node: -1, Text: "its node answers again"},
 		{Kind: fact.ClockStepped, At: 5, Job: -1, Node: -1, Kept: -3_600_000, Text: "wall clock"},
 		{Kind: fact.JobObserved, At: 5, Node: -1, Since: -7, Until: workload.Unknown, Text: "gpu07"},

@@ -10,7 +10,7 @@ import (
 // The words of the format, by the number they stand for. A test holds that each
 // list goes as far as package fact does.
 var (
-	kindWords    = words(fact.JobAdopted, fact.Kind.String)
+	kindWords    = words(fact.JobEdited, fact.Kind.String)
 	doWords      = words(fact.Resize, fact.Do.String)
 	codeWords    = words(fact.Adopted, fact.Code.String)
 	causeWords   = words(fact.CauseMaintenance, fact.Cause.String)

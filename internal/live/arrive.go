@@ -65,6 +65,9 @@ func (t *tx) fromElsewhere(r *world.Report) {
 		err = t.fact(f)
 	case fact.JobCancelled:
 		err = t.fact(f)
+	case fact.JobEdited:
+		f.Priority = r.Priority
+		err = t.fact(f)
 	case fact.JobAdopted:
 		err = t.adopted(b.jobs[n], r)
 	}

@@ -148,6 +148,10 @@ func (b *Book) fact(f *fact.Fact) {
 			j.Promised = 0
 			b.move(j, Held)
 		}
+	case fact.JobEdited:
+		spec := *j.Spec // who has the other may read it meanwhile
+		spec.Priority = f.Priority
+		j.Spec = &spec
 	case fact.JobReleased:
 		j.Holds &^= 1 << f.Hold
 		if j.Holds == 0 && j.Phase == Held {

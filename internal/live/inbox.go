@@ -117,7 +117,7 @@ func thin(list []world.Report) []world.Report {
 			return about{kind: fact.NodeDrained, node: r.Node}, true
 		case fact.JobHeld, fact.JobReleased:
 			return about{kind: fact.JobHeld, id: r.ID}, true
-		case fact.JobAdopted, fact.JobObserved:
+		case fact.JobAdopted, fact.JobEdited, fact.JobObserved:
 			return about{kind: r.Kind, id: r.ID}, true
 		case fact.LostSight, fact.Found:
 			return about{kind: fact.Found, run: r.Run}, true

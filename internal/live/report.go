@@ -16,7 +16,7 @@ func (t *tx) report(r *world.Report) {
 	case fact.NodeDrained, fact.NodeResumed:
 		t.nodeClosed(r)
 		return
-	case fact.JobSubmitted, fact.JobHeld, fact.JobReleased, fact.JobCancelled, fact.JobAdopted, fact.JobObserved:
+	case fact.JobSubmitted, fact.JobHeld, fact.JobReleased, fact.JobCancelled, fact.JobAdopted, fact.JobEdited, fact.JobObserved:
 		t.fromElsewhere(r)
 		return
 	}

@@ -47,6 +47,7 @@ var lines = map[fact.Kind]line{
 	fact.JobFinished:    {slog.LevelDebug, "a job ended"},
 	fact.JobCancelled:   {slog.LevelDebug, "a job was withdrawn"},
 	fact.JobHeld:        {slog.LevelDebug, "a job is held"},
+	fact.JobEdited:      {slog.LevelDebug, "a job has another priority"},
 	fact.JobReleased:    {slog.LevelDebug, "a job was released"},
 }
 

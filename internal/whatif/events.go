@@ -52,6 +52,7 @@ func (c *scene) event(f *fact.Fact) {
 		if !c.holds(f) {
 			return
 		}
+	case fact.JobEdited:
 	default:
 		return
 	}

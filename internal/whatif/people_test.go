@@ -15,7 +15,7 @@ import (
 	"github.com/escala-sched/escala/workload"
 )
 
-// doings draws what people do: they hold jobs and release them, and cancel some, whatever
+// doings draws what people do: they hold jobs and release them, give some another priority, and cancel some, whatever
 // these do by then. Some jobs are an array of which few may run at once.
 func doings(t *rapid.T, w *workload.Workload) (events []fact.Fact, patience map[string]workload.Span) {
 	patience = map[string]workload.Span{}
@@ -41,6 +41,9 @@ func doings(t *rapid.T, w *workload.Workload) (events []fact.Fact, patience map[
 			if rapid.Bool().Draw(t, "released") {
 				events = append(events, fact.Fact{Kind: fact.JobReleased, At: at(from+500, "release"), Job: n, Node: -1, Hold: hold, By: "ann"})
 			}
+		}
+		if rapid.IntRange(0, 3).Draw(t, "edited") == 0 {
+			events = append(events, fact.Fact{Kind: fact.JobEdited, At: at(j.Submit, "edit") + 5, Job: n, Node: -1, Priority: int64(rapid.IntRange(-2, 2).Draw(t, "priority")), By: "ann"})
 		}
 		if rapid.IntRange(0, 3).Draw(t, "cancelled") == 0 {
 			when := at(j.Submit, "cancel") + 3

@@ -125,6 +125,7 @@ type Belief struct {
 //   - JobHeld and JobReleased as that changes; Text says why.
 //   - JobAdopted with its Place, where it runs without having been told to, after the ends of those who
 //     ran there. It is repeated until the start of the run is ordered, which it answers as ever.
+//   - JobEdited with its Priority, as that is changed while it waits.
 //   - JobCancelled where it went without having run.
 //   - JobObserved with Real, in shadow: what really became of it.
 //   - NodeDrained and NodeResumed as others close and open nodes.
@@ -163,6 +164,8 @@ type Report struct {
 	Tasks int32
 	// Throttle, of JobSubmitted, is how many of its array may run at once, 0 = all.
 	Throttle int32
+	// Priority of JobEdited.
+	Priority int64
 	// Real of JobObserved: what the cluster's own scheduler did with the job of that ID.
 	Real Real
 	// Node of facts about nodes; of StartFailed the one at fault, -1 for none.

@@ -123,6 +123,11 @@ func (w *World) queued(e *entry) {
 		w.tell(world.Report{Kind: fact.JobHeld, ID: e.id, Node: -1, Text: text})
 	}
 	e.held = text != ""
+	if p := priority(&e.seen); p != e.spec.Priority {
+		spec := *e.spec // the loop may still read the other
+		spec.Priority, e.spec = p, &spec
+		w.tell(world.Report{Kind: fact.JobEdited, ID: e.id, Node: -1, Priority: p, Text: "its nice value was changed in Slurm"})
+	}
 }
 
 // adopt tells of a job that runs without having been told to. It is told until the loop orders its start.

@@ -128,7 +128,7 @@ func (w *World) jobOf(j *slurm.Job, need workload.Need, d *slurm.Declared) *work
 			labels[k] = v
 		}
 	}
-	out := &workload.Job{User: j.User, Team: team, Need: need, Limit: j.Limit.Milliseconds(), Estimate: d.Estimate, Contract: d.Contract, Labels: labels}
+	out := &workload.Job{User: j.User, Team: team, Need: need, Limit: j.Limit.Milliseconds(), Estimate: d.Estimate, Contract: d.Contract, Labels: labels, Priority: priority(j)}
 	if !j.Requeue || !j.Batch {
 		out.Contract.NotResumable = true
 	}
