@@ -185,8 +185,11 @@ func (w *World) end(ctx context.Context, e *entry, r *run) {
 		if !w.token() {
 			return
 		}
+		if !r.signalled {
+			w.noteEnd(ctx, e, r)
+		}
 		r.signalled = true
-		if r.stop.Cause == fact.CauseCancelled || w.lasting(e) {
+		if w.last(e, r) {
 			r.ended = w.try(ctx, "cancelling a run", e.id, w.opts.Slurm.Cancel(ctx, e.id))
 		} else {
 			r.ended = w.try(ctx, "requeueing a run", e.id, w.opts.Slurm.Requeue(ctx, e.id))
@@ -194,6 +197,7 @@ func (w *World) end(ctx context.Context, e *entry, r *run) {
 		w.soon = true
 	case !r.signalled:
 		if w.token() {
+			w.noteEnd(ctx, e, r)
 			w.spend(callsOfASignal - 1)
 			r.signalled = w.try(ctx, "asking a run to stop", e.id, w.opts.Slurm.Signal(ctx, e.id, w.opts.Signal))
 			w.soon = true

@@ -103,4 +103,15 @@ func TestNote(t *testing.T) {
 	if text, err := s.AdminComment(t.Context(), third); text != "" || err != nil {
 		t.Errorf("it says %q, %v", text, err)
 	}
+	n, err := s.d.Members(t.Context(), high)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.d.Cancel(t.Context(), n, "ana", ""); err != nil {
+		t.Fatal(err)
+	}
+	s.await("one that was cancelled while it ran says so as well", func() bool {
+		text, err := s.AdminComment(t.Context(), high)
+		return err == nil && strings.HasPrefix(text, "escala: stopped at 2")
+	})
 }

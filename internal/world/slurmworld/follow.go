@@ -22,7 +22,7 @@ func (w *World) finish(e *entry, x world.Report) {
 	case fact.StartFailed:
 	case fact.JobStopped:
 		x.Node = -1
-		w.noteStop(e, r)
+		w.noteRequeue(e, r)
 		// The loop ends what was withdrawn, and what cannot be resumed.
 		if x.Cause == fact.CauseCancelled || x.Cause != fact.CauseNodeFailure && w.lasting(e) {
 			e.told = false

@@ -20,16 +20,24 @@ const (
 // note is a text for a job.
 type note struct{ id, text string }
 
-// noteStop has the end of a run that was told to stop written into its job.
-func (w *World) noteStop(e *entry, r *run) {
-	if r.stop == nil || r.state != up || r.stop.Why == "" {
-		return
+// noteRequeue has it written into a job why it was requeued.
+func (w *World) noteRequeue(e *entry, r *run) {
+	if r.stop != nil && r.state == up && r.stop.Why != "" && !w.last(e, r) {
+		w.note(e.id, "stopped and requeued at "+w.stamp()+". "+r.stop.Why)
 	}
-	what := "stopped and requeued"
-	if r.stop.Cause == fact.CauseCancelled || w.lasting(e) {
-		what = "stopped"
+}
+
+// noteEnd writes into a job that is ended for good why that is: at once, since Slurm takes no note once it has ended.
+func (w *World) noteEnd(ctx context.Context, e *entry, r *run) {
+	if w.opts.Administers && r.stop.Why != "" && w.last(e, r) {
+		w.spend(callsOfTexts + 1)
+		w.writeNote(ctx, note{e.id, oneLine(mark + "stopped at " + w.stamp() + ". " + r.stop.Why)})
 	}
-	w.note(e.id, what+" at "+w.stamp()+". "+r.stop.Why)
+}
+
+// last tells whether a run that is told to stop is the last of its job.
+func (w *World) last(e *entry, r *run) bool {
+	return r.stop.Cause == fact.CauseCancelled || w.lasting(e)
 }
 
 // stamp is the present for people.
@@ -61,12 +69,16 @@ func (w *World) writeNotes(ctx context.Context) {
 		w.spend(callsOfTexts + 1)
 		n := w.notes[0]
 		w.notes = w.notes[1:]
-		old, err := w.opts.Slurm.AdminComment(ctx, n.id)
-		if err == nil {
-			err = w.opts.Slurm.Update(ctx, n.id, "admincomment="+besides(old, n.text))
-		}
-		w.try(ctx, "writing a note into a job", n.id, err)
+		w.writeNote(ctx, n)
 	}
+}
+
+func (w *World) writeNote(ctx context.Context, n note) {
+	old, err := w.opts.Slurm.AdminComment(ctx, n.id)
+	if err == nil {
+		err = w.opts.Slurm.Update(ctx, n.id, "admincomment="+besides(old, n.text))
+	}
+	w.try(ctx, "writing a note into a job", n.id, err)
 }
 
 // besides puts a note behind what others wrote, in place of an earlier one.
