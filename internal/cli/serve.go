@@ -33,6 +33,7 @@ type serveFlags struct {
 	observe                         observeFlags
 	world                           string
 	slurm                           daemon.SlurmOptions
+	contracts                       string
 }
 
 const defaultListen = "127.0.0.1:7421"
@@ -88,6 +89,7 @@ daemon stops, and is found again when it starts. docs/serve.md tells all of it.`
 	fl.StringVar(&f.slurm.Conf, "slurm-conf", "", "with --world slurm: `path` of slurm.conf (default: where Slurm's tools look)")
 	fl.StringVar(&f.slurm.Read, "slurm-read", "text", "with --world slurm: how it is read: text, json, or unix:`PATH`, the socket of slurmrestd")
 	fl.StringVar(&f.slurm.TokenFile, "slurm-token", "", "with --slurm-read unix:PATH: `file` with a token (default: slurmctld is asked for one)")
+	fl.StringVar(&f.contracts, "contracts", "", "with --world slurm: `file` of contracts by partition and QOS, of jobs that do not say. docs/slurm.md")
 	fl.IntVar(&f.slurm.Calls, "slurm-calls", 0, "with --world slurm: calls a second to slurmctld, at most (default 30)")
 	return c
 }
@@ -102,6 +104,11 @@ func (f *serveFlags) run(cmd *cobra.Command, s *State) error {
 	}
 	if err := f.slurmMode(); err != nil {
 		return err
+	}
+	if f.contracts != "" {
+		if f.slurm.Contracts, _, err = s.loadContracts(f.contracts); err != nil {
+			return err
+		}
 	}
 	if f.gpus < 0 || f.gpus > 64 {
 		return badUsage("--gpus 8", "--gpus %d: want 1 to 64 on one machine", f.gpus)
@@ -170,10 +177,11 @@ const (
 
 // slurmMode holds that a Slurm cluster is only changed where that was asked for, and only in part.
 func (f *serveFlags) slurmMode() error {
-	if f.world != worldSlurm {
-		return nil
-	}
 	switch {
+	case f.world != worldSlurm && f.contracts != "":
+		return badUsage("--world slurm", "--contracts is of partitions and QOS of a Slurm")
+	case f.world != worldSlurm:
+		return nil
 	case f.demo || f.gpus != 0 || f.cluster != "":
 		return badUsage("escala serve --world slurm", "with --world slurm Slurm says what there is: no --gpus, --cluster or --demo")
 	case f.enforce && len(f.slurm.Partitions) == 0:

@@ -52,7 +52,7 @@ func settings(c *daemon.File) []setting {
 		{"policy", "policy", c.Policy}, {"budgets", "budgets", c.Budgets}, {"shadow", "shadow", yes(c.Shadow)}, {"enforce", "enforce", yes(c.Enforce)}, {"cluster", "cluster", c.Cluster},
 		{"world", "world", c.World}, {"slurm.partitions", "partition", strings.Join(c.Slurm.Partitions, ",")}, {"slurm.lease", "lease", text(c.Slurm.Lease)},
 		{"slurm.conf", "slurm-conf", c.Slurm.Conf}, {"slurm.callsPerSecond", "slurm-calls", number(c.Slurm.CallsPerSecond)},
-		{"slurm.read", "slurm-read", c.Slurm.Read}, {"slurm.tokenFile", "slurm-token", c.Slurm.TokenFile},
+		{"slurm.contracts", "contracts", c.Slurm.Contracts}, {"slurm.read", "slurm-read", c.Slurm.Read}, {"slurm.tokenFile", "slurm-token", c.Slurm.TokenFile},
 		{"assume.checkpoint", "checkpoint", c.Assume.Checkpoint}, {"assume.restartCost", "restart-cost", text(c.Assume.RestartCost)}, {"assume.grace", "grace", text(c.Assume.Grace)},
 		{"limits.userJobs", "user-jobs", number(c.Limits.UserJobs)}, {"limits.jobs", "jobs", number(c.Limits.Jobs)}, {"limits.userGPUs", "user-gpus", number(c.Limits.UserGPUs)},
 		{"log.format", "log-format", c.Log.Format}, {"log.level", "log-level", c.Log.Level},

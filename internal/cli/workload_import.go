@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/escala-sched/escala/cluster"
+	"github.com/escala-sched/escala/internal/slurm"
 	"github.com/escala-sched/escala/internal/slurmhist"
 	"github.com/escala-sched/escala/policy"
 	"github.com/escala-sched/escala/trace"
@@ -46,6 +47,7 @@ type importFlags struct {
 	anonymize, keepTimes         bool
 	keyFile                      string
 	contract                     workload.Contract
+	contracts                    string
 	checkpoint                   workload.Span
 	given                        func(string) bool
 }
@@ -67,8 +69,8 @@ sacct -P (with -D for requeued runs) or sacct --json wrote, plain or gzip; --nod
 its like take what the other tools wrote. Without --nodes the cluster is deduced from
 what ran. docs/slurm-history.md goes through it step by step.
 
---min-runtime, --checkpoint, --restart-cost and --grace hold for jobs whose comment says
-nothing to escala.`,
+Of jobs whose comment says nothing to escala --contracts says it, as escala serve has it,
+and else --min-runtime, --checkpoint, --restart-cost and --grace.`,
 		Example: `  escala workload import slurm --since 90d --out quarter
   escala workload import slurm sacct.txt --nodes nodes.txt --out quarter --timezone Europe/Paris
   escala workload import slurm sacct.json.gz --nodes sinfo.json --assoc assoc.txt --out quarter
@@ -90,6 +92,7 @@ nothing to escala.`,
 	fs.StringVar(&f.which, "slurm-cluster", "", "`name` of the cluster, where records or associations are of several (default: that of most records)")
 	fs.StringVar(&f.timezone, "timezone", "", "time `zone` of the times in files, such as Europe/Paris (default UTC)")
 	fs.BoolVar(&f.cpuJobs, "cpu-jobs", false, "keep jobs and nodes without GPUs")
+	fs.StringVar(&f.contracts, "contracts", "", "`file` of contracts by partition and QOS, of jobs that declare none; docs/slurm.md")
 	fs.Var(span{&f.contract.MinRuntime}, "min-runtime", "minimum runtime of jobs that declare none (default: the policy's)")
 	fs.Var(checkpoint{&f.checkpoint}, "checkpoint", "what stopped jobs keep that do not say so: on-stop, never, or a duration such as 30m (default: as compare has it)")
 	fs.Var(span{&f.contract.RestartCost}, "restart-cost", "time that starting again takes, of jobs that declare none")
@@ -108,22 +111,23 @@ nothing to escala.`,
 
 // imported is what an import came to, on the way to its files.
 type imported struct {
-	f       *importFlags
-	s       *State
-	loc     *time.Location
-	since   time.Time
-	now     time.Time
-	site    *slurmhist.Site
-	g       *slurmhist.Gatherer
-	inputs  []slurmhist.Input
-	warn    []string
-	assoc   []byte
-	assocIn string
-	key     []byte
-	h       *slurmhist.History
-	policy  *policy.Policy
-	budgets []byte
-	paths   []string
+	f         *importFlags
+	s         *State
+	loc       *time.Location
+	since     time.Time
+	now       time.Time
+	site      *slurmhist.Site
+	g         *slurmhist.Gatherer
+	inputs    []slurmhist.Input
+	warn      []string
+	assoc     []byte
+	assocIn   string
+	contracts *slurm.Contracts
+	key       []byte
+	h         *slurmhist.History
+	policy    *policy.Policy
+	budgets   []byte
+	paths     []string
 }
 
 func (f *importFlags) run(ctx context.Context, s *State, files []string) error {
@@ -195,6 +199,13 @@ func (m *imported) settle(files []string) (err error) {
 		if m.key, err = s.anonymKey(f.keyFile); err != nil {
 			return err
 		}
+	}
+	if f.contracts != "" {
+		var data []byte
+		if m.contracts, data, err = s.loadContracts(f.contracts); err != nil {
+			return err
+		}
+		m.inputs = append(m.inputs, slurmhist.Input{What: "contracts", Name: f.contracts, SHA256: slurmhist.Sum(data)})
 	}
 	for _, name := range []string{"workload.jsonl", "cluster.yaml", "slurm.yaml", "budgets.yaml", "import.json"} {
 		m.paths = append(m.paths, filepath.Join(f.out, name))
@@ -355,7 +366,7 @@ func (c counter) Write(p []byte) (int, error) {
 
 // build makes the history.
 func (m *imported) build() error {
-	o := slurmhist.Options{Name: filepath.Base(filepath.Clean(m.f.out)), Location: m.loc, CPUJobs: m.f.cpuJobs, Contract: m.f.contract, Cluster: m.f.which}
+	o := slurmhist.Options{Contracts: m.contracts, Name: filepath.Base(filepath.Clean(m.f.out)), Location: m.loc, CPUJobs: m.f.cpuJobs, Contract: m.f.contract, Cluster: m.f.which}
 	if !m.since.IsZero() {
 		o.Since = m.since.UnixMilli()
 	}

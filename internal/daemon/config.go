@@ -63,6 +63,7 @@ type fileSlurm struct {
 	LeaseArgs      []string        `yaml:"leaseArgs"`
 	Conf           string          `yaml:"conf"`
 	CallsPerSecond *int            `yaml:"callsPerSecond"`
+	Contracts      string          `yaml:"contracts"`
 	Read           string          `yaml:"read"`
 	TokenFile      string          `yaml:"tokenFile"`
 }

@@ -26,6 +26,8 @@ type SlurmOptions struct {
 	LeaseArgs []string
 	// Conf is the path of slurm.conf, Bin the directory of the tools; "" = as Slurm's tools find them.
 	Conf, Bin string
+	// Contracts are what the site says of jobs that do not say it themselves; nil = nothing.
+	Contracts *slurm.Contracts
 	// Calls a second at most; 0 = the default.
 	Calls int
 	// Read is how nodes and queue are read: [ReadText], [ReadJSON], or slurmrestd's socket as "unix:PATH". TokenFile has the
@@ -98,6 +100,33 @@ func forgetful(c *slurm.Config) string {
 	return fmt.Sprintf("slurmctld forgets a job %s after its end (MinJobAge), and there is no accounting that would know more: one that ends while escala is away for longer counts as lost with its node, and is not known to have been completed. Set MinJobAge=300", c.MinJobAge)
 }
 
+// checkContracts holds the site's contracts to the partitions and QOS that there are: a name that is spelled wrong would
+// leave its jobs without their contract, and nobody would notice.
+func checkContracts(ctx context.Context, o *Options, p *slurm.Probe) error {
+	if o.Slurm.Contracts == nil {
+		return nil
+	}
+	c := o.Slurm.Client()
+	list, err := c.Partitions(ctx)
+	if err != nil {
+		return &Misconfigured{fmt.Errorf("asking Slurm for its partitions: %w", err)}
+	}
+	partitions := make([]string, len(list))
+	for i := range list {
+		partitions[i] = list[i].Name
+	}
+	var qos []string
+	if p.Config.Accounting() {
+		if qos, err = c.QOS(ctx); err != nil {
+			o.Log.Warn("whether there is each QOS of the contracts is not known", "err", err)
+		}
+	}
+	if err := o.Slurm.Contracts.Check(partitions, qos); err != nil {
+		return &Misconfigured{err}
+	}
+	return nil
+}
+
 // openSlurm opens a Slurm cluster.
 func openSlurm(ctx context.Context, o *Options) (*place, error) {
 	probe, err := o.Slurm.Client().Probe(ctx)
@@ -118,12 +147,15 @@ func openSlurm(ctx context.Context, o *Options) (*place, error) {
 	if text := forgetful(probe.Config); text != "" {
 		o.Log.Warn(text)
 	}
+	if err := checkContracts(ctx, o, probe); err != nil {
+		return nil, err
+	}
 	reader, err := o.Slurm.reader(ctx, probe, o.Now, o.Log)
 	if err != nil {
 		return nil, &Misconfigured{err}
 	}
 	w, err := slurmworld.New(ctx, slurmworld.Options{Slurm: o.Slurm.Client(), Reader: reader, Now: o.Now, Log: o.Log, Partitions: o.Slurm.Partitions, Lease: o.Slurm.Lease, LeaseArgs: o.Slurm.LeaseArgs, Calls: o.Slurm.Calls,
-		Administers: administers, Heartbeat: filepath.Join(o.State, slurmworld.HeartbeatName)})
+		Administers: administers, Contracts: o.Slurm.Contracts, Accounting: probe.Config.Accounting(), Sealed: probe.Right < slurm.Operator, Heartbeat: filepath.Join(o.State, slurmworld.HeartbeatName)})
 	if err != nil {
 		return nil, &Misconfigured{err}
 	}

@@ -1,47 +1,92 @@
 package slurm
 
-import "testing"
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/escala-sched/escala/workload"
+)
+
+// said is what terms make of a job of nobody's.
+func said(t Terms) workload.Job {
+	j := workload.Job{Team: "account"}
+	t.Apply(&j)
+	return j
+}
 
 func TestContract(t *testing.T) {
 	for _, c := range []struct {
 		text string
-		bad  bool
-		ok   func(d *Declared) bool
+		ok   func(j workload.Job, s Signal) bool
 	}{
-		{"", false, func(d *Declared) bool { return *d == Declared{} }},
-		{"my run", false, func(d *Declared) bool { return *d == Declared{} }},
-		{"escala:min-runtime=2h,checkpoint-interval=30m,resumable=no", false, func(d *Declared) bool {
-			return d.Contract.HasMinRuntime && d.Contract.MinRuntime == 7_200_000 && d.Contract.CheckpointInterval == 1_800_000 && d.Contract.NotResumable
+		{"", func(j workload.Job, _ Signal) bool { return j.Contract == workload.Contract{} && j.Team == "account" }},
+		{"my run", func(j workload.Job, _ Signal) bool { return j.Contract == workload.Contract{} }},
+		{"escala:min-runtime=2h,checkpoint-interval=30m,resumable=no", func(j workload.Job, _ Signal) bool {
+			return j.Contract == workload.Contract{HasMinRuntime: true, MinRuntime: 7_200_000, CheckpointInterval: 1_800_000, NotResumable: true}
 		}},
-		{"run 7 escala:min-runtime=0,team=vision and more", false, func(d *Declared) bool {
-			return d.Contract.HasMinRuntime && d.Contract.MinRuntime == 0 && d.Team == "vision"
+		{"run 7 escala:min-runtime=0,team=vision and more", func(j workload.Job, _ Signal) bool {
+			return j.Contract == workload.Contract{HasMinRuntime: true} && j.Team == "vision"
 		}},
-		{"escala:checkpoint-on-stop,grace=90s,estimate=3h", false, func(d *Declared) bool {
-			return d.Contract.CheckpointOnStop && d.Contract.Grace == 90_000 && d.Estimate == 10_800_000
+		{"notescala:min-runtime=2h", func(j workload.Job, _ Signal) bool { return j.Contract == workload.Contract{} }},
+		{"escala:checkpoint-on-stop,resumable=no,estimate=4h\nnext line", func(j workload.Job, _ Signal) bool {
+			return j.Contract == workload.Contract{CheckpointOnStop: true, NotResumable: true} && j.Estimate == 14_400_000
 		}},
-		{"notescala:min-runtime=2h", false, func(d *Declared) bool { return *d == Declared{} }},
-		{"escala:checkpoint-on-stop,resumable=no,estimate=4h\nnext line", false, func(d *Declared) bool {
-			return d.Contract.CheckpointOnStop && d.Contract.NotResumable && d.Estimate == 14_400_000
+		{"escala:restart-cost=90s", func(j workload.Job, _ Signal) bool { return j.Contract == workload.Contract{RestartCost: 90_000} }},
+		{"escala:signal=B:USR1@90", func(j workload.Job, s Signal) bool {
+			return s == Signal{Name: "USR1", Batch: true, Before: 90 * time.Second} && j.Contract == workload.Contract{Grace: 90_000}
 		}},
-		{"escala:restart-cost=90s", false, func(d *Declared) bool { return d.Contract.RestartCost == 90_000 }},
-		{"escala:", false, func(d *Declared) bool { return *d == Declared{} }},
-		{"escala:min-runtime=-2h", true, nil},
-		{"escala:min-runtime=2", true, nil},
-		{"escala:minruntime=2h", true, nil},
-		{"escala:resumable=perhaps", true, nil},
-		{"escala:team=", true, nil},
+		{"escala:signal=10,grace=5s", func(j workload.Job, s Signal) bool {
+			return s == Signal{Name: "10", Before: time.Minute} && j.Contract == workload.Contract{Grace: 5000}
+		}},
 	} {
-		d, err := ParseContract(c.text)
-		if (err != nil) != c.bad || err == nil && !c.ok(&d) {
-			t.Errorf("%q: %+v, %v", c.text, d, err)
+		got, err := ParseContract(c.text)
+		if err != nil || !c.ok(said(got), got.Signal()) {
+			t.Errorf("%q: %+v, %v", c.text, got, err)
 		}
-		if err != nil && d != (Declared{}) {
-			t.Errorf("%q: half of it was taken", c.text)
+	}
+}
+
+// TestContractCases: what is taken and what is not; the plugin for Slurm is held to the same file.
+func TestContractCases(t *testing.T) {
+	data, err := os.ReadFile("testdata/contracts.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		verdict, text, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if !ok {
+			continue
 		}
+		n++
+		got, err := ParseContract(text)
+		if (err == nil) != (verdict == "ok") {
+			t.Errorf("%q: %v", text, err)
+		}
+		if err != nil && got != (Terms{}) {
+			t.Errorf("%q: half of it was taken", text)
+		}
+	}
+	if n < 50 {
+		t.Errorf("%d cases", n)
 	}
 }
 
 func FuzzContract(f *testing.F) {
 	f.Add("escala:min-runtime=2h")
-	f.Fuzz(func(_ *testing.T, text string) { _, _ = ParseContract(text) })
+	f.Add("x escala:signal=B:USR1@90,grace=1m,team=a y")
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := ParseContract(text)
+		if err != nil && got != (Terms{}) {
+			t.Errorf("%q: half of it was taken", text)
+		}
+		if c := said(got).Contract; c.MinRuntime < 0 || c.Grace < 0 || c.RestartCost < 0 || c.CheckpointInterval < 0 {
+			t.Errorf("%q: %+v", text, c)
+		}
+		if got.Or(got) != got || got.Or(Terms{}) != got || (Terms{}).Or(got) != got {
+			t.Errorf("%q: joined with itself or nothing it is another one", text)
+		}
+	})
 }

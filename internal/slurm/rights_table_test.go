@@ -83,6 +83,13 @@ var calls = []needed{
 	{"`scontrol update reqnodelist=`", slurm.Operator, update("reqnodelist=n1"), false},
 	{"`scancel`", slurm.Operator, tool("scancel", "JOB"), false},
 	{"`scancel --full --signal=`", slurm.Operator, tool("scancel", "--full", "--signal=CONT", "JOB"), true},
+	{"`scancel --batch --signal=`, `scancel --signal=`", slurm.Operator, func(ctx context.Context, c *slurm.Client, id string) error {
+		return errors.Join(c.Ask(ctx, id, slurm.Signal{Name: "CONT", Batch: true}), c.Ask(ctx, id, slurm.Signal{Name: "CONT"}))
+	}, true},
+	{"`scontrol write batch_script`", slurm.Operator, func(ctx context.Context, c *slurm.Client, id string) error {
+		_, err := c.SignalInScript(ctx, id)
+		return err
+	}, false},
 	{"`scontrol requeue`", slurm.Operator, tool("scontrol", "requeue", "JOB"), true},
 	{"`scontrol update admincomment=`", slurm.Administrator, update("admincomment=x"), true},
 	{"`scontrol update nodename= state=drain`, `state=resume`", slurm.Administrator, func(ctx context.Context, c *slurm.Client, _ string) error {

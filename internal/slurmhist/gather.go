@@ -74,8 +74,8 @@ type Gatherer struct {
 	words words
 	lists trace.SlurmLists
 	recs  []record
-	said  []slurm.Declared
-	saidN map[slurm.Declared]int32
+	said  []slurm.Terms
+	saidN map[slurm.Terms]int32
 	// Records that were read, each once, and of which cluster each.
 	Records  int
 	clusters map[word]int
@@ -88,7 +88,7 @@ type Gatherer struct {
 
 // NewGatherer returns one without records.
 func NewGatherer() *Gatherer {
-	return &Gatherer{lists: trace.SlurmLists{}, said: []slurm.Declared{{}}, saidN: map[slurm.Declared]int32{{}: 0}, clusters: map[word]int{}}
+	return &Gatherer{lists: trace.SlurmLists{}, said: []slurm.Terms{{}}, saidN: map[slurm.Terms]int32{{}: 0}, clusters: map[word]int{}}
 }
 
 // Add takes a record. It may be of a run that is known already: slices of time overlap.

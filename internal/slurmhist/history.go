@@ -12,6 +12,7 @@ import (
 
 	"github.com/escala-sched/escala/cluster"
 	"github.com/escala-sched/escala/fact"
+	"github.com/escala-sched/escala/internal/slurm"
 	"github.com/escala-sched/escala/internal/whatif"
 	"github.com/escala-sched/escala/workload"
 )
@@ -30,8 +31,10 @@ type Options struct {
 	Until workload.Time
 	// CPUJobs keeps jobs and nodes without GPUs.
 	CPUJobs bool
-	// Contract of jobs that declare none.
-	Contract workload.Contract
+	// Contracts are what the site says of jobs that do not say it themselves, Contract is of those of which
+	// nobody says anything.
+	Contracts *slurm.Contracts
+	Contract  workload.Contract
 	// Cluster is the one whose jobs count, where the accounting is of several; "" = that of most.
 	Cluster string
 }
@@ -303,11 +306,14 @@ func (h *History) jobs(o *Options, simple *tally) {
 		if d.parts > 1 {
 			id = strconv.FormatInt(d.first.number, 10)
 		}
-		said := &g.said[d.first.said]
-		j := workload.Job{ID: id, User: g.words.get(d.first.user), Team: cmp.Or(said.Team, g.words.get(d.first.account)), Partition: g.words.get(d.last.partition),
-			Submit: d.submit() - epoch, Need: d.need, Limit: d.first.limit, Estimate: said.Estimate, Contract: fill(said.Contract, o.Contract)}
+		said := g.said[d.first.said]
+		j := workload.Job{ID: id, User: g.words.get(d.first.user), Team: g.words.get(d.first.account), Partition: g.words.get(d.last.partition),
+			Submit: d.submit() - epoch, Need: d.need, Limit: d.first.limit}
 		j.Labels = h.labels(labels, d)
-		j.Priority = h.site.QOS[g.words.get(d.last.qos)] // what Slurm computed is no declaration
+		qos := g.words.get(d.last.qos)
+		j.Priority = h.site.QOS[qos] // what Slurm computed is no declaration
+		o.Contracts.Of(said, qos, strings.Split(j.Partition, ",")).Apply(&j)
+		j.Contract = fill(j.Contract, o.Contract)
 		h.partition(&j, d, simple)
 		f.apply(&j, d, simple)
 		h.bind(&j, d, simple)
@@ -317,7 +323,7 @@ func (h *History) jobs(o *Options, simple *tally) {
 		if d.first.flags&flagBroken != 0 {
 			g.broken.add("comment for escala that cannot be read: the site's defaults hold", d.hours, id)
 		}
-		h.Report.contracts(&said.Contract, d)
+		h.Report.contracts(said != slurm.Terms{}, d)
 		a := workload.Actual{Outcome: d.outcome, Start: d.runs[0].start - epoch, End: d.runs[len(d.runs)-1].end - epoch}
 		a.Duration = h.record(d, int32(i), &j, epoch)
 		raise(&j, a.Duration, d, simple)

@@ -90,8 +90,8 @@ type Contracts struct {
 	GPUHours float64 `json:"gpu_hours"`
 }
 
-func (r *Report) contracts(c *workload.Contract, d *draft) {
-	if *c != (workload.Contract{}) {
+func (r *Report) contracts(declared bool, d *draft) {
+	if declared {
 		r.Contracts.Declared++
 		r.Contracts.GPUHours += d.hours
 	}

@@ -199,7 +199,7 @@ func (w *World) end(ctx context.Context, e *entry, r *run) {
 		if w.token() {
 			w.noteEnd(ctx, e, r)
 			w.spend(callsOfASignal - 1)
-			r.signalled = w.try(ctx, "asking a run to stop", e.id, w.opts.Slurm.Signal(ctx, e.id, w.opts.Signal))
+			r.signalled = w.try(ctx, "asking a run to stop", e.id, w.askToStop(ctx, e))
 			w.soon = true
 		}
 	default:

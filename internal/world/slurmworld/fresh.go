@@ -69,6 +69,7 @@ func (w *World) read(ctx context.Context, list []*entry) {
 		w.log.Warn("the comments of new jobs cannot be read", "err", err)
 	}
 	w.texts = texts
+	w.readScripts(ctx, list)
 }
 
 // classify finds out whether a job is escala's, and what it needs.
@@ -95,16 +96,12 @@ func (w *World) classify(e *entry) {
 		return // at the next look
 	}
 	e.looked = true
-	d, err := slurm.ParseContract(text.Comment)
-	if err != nil {
-		w.log.Warn("a job's contract is not understood; it has the site's", "job", j.ID, "user", j.User, "err", err)
-	}
 	need, why := w.need(j, text.Excluded)
 	if e.why = why; why != "" {
 		w.log.Info("a job is left to Slurm", "job", j.ID, "user", j.User, "why", "it "+why)
 		return
 	}
-	e.spec = w.jobOf(j, need, &d)
+	e.spec = w.jobOf(j, need, w.termsOf(e, text))
 }
 
 // queued tells of a job that waits, and of what keeps it back.
@@ -123,10 +120,10 @@ func (w *World) queued(e *entry) {
 		w.tell(world.Report{Kind: fact.JobHeld, ID: e.id, Node: -1, Text: text})
 	}
 	e.held = text != ""
-	if p := priority(&e.seen); p != e.spec.Priority {
+	if p := w.priority(&e.seen); p != e.spec.Priority {
 		spec := *e.spec // the loop may still read the other
 		spec.Priority, e.spec = p, &spec
-		w.tell(world.Report{Kind: fact.JobEdited, ID: e.id, Node: -1, Priority: p, Text: "its nice value was changed in Slurm"})
+		w.tell(world.Report{Kind: fact.JobEdited, ID: e.id, Node: -1, Priority: p, Text: "its nice value was changed in Slurm, or the priority that the site gives to its QOS or partition"})
 	}
 }
 

@@ -24,6 +24,7 @@ type entry struct {
 	looked bool
 	why    string
 	spec   *workload.Job
+	own    own
 	// told: the loop knows it; held: it was told that Slurm keeps it back.
 	told, held bool
 	// present: it was in the queue at the last look.

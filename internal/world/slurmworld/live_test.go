@@ -38,6 +38,10 @@ type site struct {
 	log *slog.Logger
 	// administers: the scheduler may close nodes and leave notes.
 	administers bool
+	// contracts of the site; nil = it says nothing.
+	contracts *slurm.Contracts
+	// accounting is asked for the command lines of jobs.
+	accounting bool
 	// budgets of a new journal; nil = equal shares.
 	budgets *budget.Tree
 }
@@ -50,7 +54,7 @@ func (s *site) open(pol string, shadowed bool) {
 		s.Fatal(err)
 	}
 	log := cmp.Or(s.log, slog.New(slog.NewTextHandler(logTo{s.T}, nil)))
-	w, err := slurmworld.New(s.Context(), slurmworld.Options{Slurm: s.Client, Now: time.Now, Partitions: []string{"train"}, Poll: cmp.Or(s.poll, 300*time.Millisecond), Lease: s.lease, Overtime: s.overtime, Calls: cmp.Or(s.calls, 1000), Log: log, Reader: s.reader, Administers: s.administers})
+	w, err := slurmworld.New(s.Context(), slurmworld.Options{Slurm: s.Client, Now: time.Now, Partitions: []string{"train"}, Poll: cmp.Or(s.poll, 300*time.Millisecond), Lease: s.lease, Overtime: s.overtime, Calls: cmp.Or(s.calls, 1000), Log: log, Reader: s.reader, Administers: s.administers, Contracts: s.contracts, Accounting: s.accounting})
 	if err != nil {
 		s.Fatal(err)
 	}

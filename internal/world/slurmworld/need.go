@@ -117,18 +117,16 @@ func (w *World) nodeSizes(where []string) (least, most int64) {
 }
 
 // jobOf is what is told of a job.
-func (w *World) jobOf(j *slurm.Job, need workload.Need, d *slurm.Declared) *workload.Job {
-	team := j.Account
-	if d.Team != "" {
-		team = d.Team
-	}
+func (w *World) jobOf(j *slurm.Job, need workload.Need, t slurm.Terms) *workload.Job {
 	labels := map[string]string{}
 	for k, v := range map[string]string{"qos": j.QOS, "partition": strings.Join(j.Partitions, ",")} {
 		if v != "" {
 			labels[k] = v
 		}
 	}
-	out := &workload.Job{User: j.User, Team: team, Need: need, Limit: j.Limit.Milliseconds(), Estimate: d.Estimate, Contract: d.Contract, Labels: labels, Priority: priority(j)}
+	out := &workload.Job{User: j.User, Team: j.Account, Need: need, Limit: j.Limit.Milliseconds(), Labels: labels}
+	t.Apply(out)
+	out.Priority = w.priority(j)
 	if !j.Requeue || !j.Batch {
 		out.Contract.NotResumable = true
 	}
@@ -144,7 +142,7 @@ func (w *World) foreign(j *slurm.Job, gpus int64, why string) *workload.Job {
 	if safe == 0 {
 		safe = 365 * workload.Day
 	}
-	out := w.jobOf(j, workload.Need{GPUs: int32(gpus), Span: true}, &slurm.Declared{})
+	out := w.jobOf(j, workload.Need{GPUs: int32(gpus), Span: true}, slurm.Terms{})
 	out.Contract = workload.Contract{HasMinRuntime: true, MinRuntime: safe, NotResumable: true}
 	out.Labels[leftLabel] = why
 	return out

@@ -6,4 +6,8 @@ import "github.com/escala-sched/escala/internal/slurm"
 // operators those of others, and "scontrol top" works by it, too. Slurm's own priority is not read: under multifactor that
 // changes all the time, and no tool tells one that was set by hand from one that was computed (sprio does,
 // but leaves out what depends on another job, and that is all that waits here).
-func priority(j *slurm.Job) int64 { return -j.Nice }
+//
+// It is counted from what the site says of the job's QOS or partition.
+func (w *World) priority(j *slurm.Job) int64 {
+	return w.opts.Contracts.Of(slurm.Terms{}, j.QOS, j.Partitions).Priority() - j.Nice
+}

@@ -38,7 +38,11 @@ type Options struct {
 	LeaseName string
 	// Patience is how long a job that Slurm may start can take to start, 0 = 60 s.
 	Patience time.Duration
-	// Signal asks a run to stop, "" = TERM.
+	// Contracts are what the site says of jobs that do not say it themselves; nil = nothing.
+	Contracts *slurm.Contracts
+	// Accounting is there, and knows the command lines of jobs. Sealed: their scripts cannot be read, which needs operator.
+	Accounting, Sealed bool
+	// Signal asks a run to stop that names none, "" = TERM.
 	Signal string
 	// ResumeExit is the exit code by which a run asks to be resumed, 0 = none does.
 	ResumeExit int32
@@ -106,6 +110,8 @@ type World struct {
 	faint  bool
 	// texts are the comments of jobs that are new in this look, by number.
 	texts map[int64]slurm.Texts
+	// signals are those that their scripts ask for, by line of the queue.
+	signals map[string]slurm.Signal
 	// ends are those of jobs that left the queue before this look.
 	ends map[string]slurm.End
 	// watch: nothing is changed, see [Shadow].
