@@ -84,13 +84,13 @@ func TestSiteContract(t *testing.T) {
 		t.Skip("it takes some seconds")
 	}
 	t.Parallel()
-	contracts, err := slurm.ParseContracts("contracts.yaml", []byte("defaults: {min-runtime: 1h, resumable: true}\npartitions: {train: {class: debug, team: quick, checkpoint-interval: 10m}}\n"))
+	contracts, err := slurm.ParseContracts("contracts.yaml", []byte("defaults: {min-runtime: 1h, resumable: true}\npartitions: {train: {class: debug, team: quick, checkpoint-interval: 10m, priority: 40}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &site{T: t, Cluster: slurmtest.Start(t, slurmtest.Options{Nodes: 2}), path: filepath.Join(t.TempDir(), "journal.db"), contracts: contracts}
 	s.open("contract", false)
-	plain := s.Sbatch("sleep 60", "--gpus=1", "--requeue", "--time=20", "--time-min=10")
+	plain := s.Sbatch("sleep 60", "--gpus=1", "--requeue", "--time=20", "--time-min=10", "--nice=30")
 	own := s.Sbatch("sleep 60", "--gpus=1", "--requeue", "--comment=escala:min-runtime=2h,team=vision,resumable=no")
 	once := s.Sbatch("sleep 60", "--gpus=1", "--no-requeue", "--comment=escala:resumable=yes")
 	wrong := s.Sbatch("sleep 60", "--gpus=1", "--requeue", "--comment=escala:min-runtime=2h,teem=vision")
@@ -109,7 +109,7 @@ func TestSiteContract(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := j.Spec.Contract
-		if got := fmt.Sprint(j.Spec.Team, " ", c.MinRuntime, " ", !c.NotResumable, " ", j.Spec.Limit); got != want || c.CheckpointInterval != 10*minute {
+		if got := fmt.Sprint(j.Spec.Team, " ", c.MinRuntime, " ", !c.NotResumable, " ", j.Spec.Limit); got != want || c.CheckpointInterval != 10*minute || j.Spec.Priority != map[bool]int64{true: 10, false: 40}[id == plain] {
 			t.Errorf("job %s: %s, want %s; %+v", id, got, want, c)
 		}
 	}
