@@ -23,8 +23,9 @@ show without a file, set, credit and edit are of a live scheduler.`,
   escala budget show budgets.yaml --workload jobs.csv
   escala budget owed run1/journal.jsonl
   escala budget import slurm > budgets.yaml
+  escala budget export slurm budgets.yaml --check
   escala budget set budgets.yaml`,
-		budgetCheckCommand(s), budgetImportCommand(s), budgetShowCommand(s), budgetOwedCommand(s), budgetSetCommand(s), budgetCreditCommand(s), budgetEditCommand(s))
+		budgetCheckCommand(s), budgetImportCommand(s), budgetExportCommand(s), budgetShowCommand(s), budgetOwedCommand(s), budgetSetCommand(s), budgetCreditCommand(s), budgetEditCommand(s))
 }
 
 // budgetFlags are the options of both commands.

@@ -38,6 +38,7 @@ type account struct {
 	children []string
 	users    []string
 	shares   map[string]share // of users
+	there    bool             // it was told of, and not only named as somebody's parent
 }
 
 // share is a weight, or the word parent.
@@ -49,6 +50,7 @@ type share struct {
 // importer makes budgets of associations.
 type importer struct {
 	file     string
+	cluster  string // "" = not told
 	accounts map[string]*account
 	order    []string
 	out      Budgets
@@ -117,6 +119,9 @@ func (im *importer) read(data []byte, which string) error {
 		names := slices.Sorted(maps.Keys(clusters))
 		return bad(im.file, 0, "--slurm-cluster with one of "+strings.Join(names, ", "), "associations of %d clusters", len(names))
 	}
+	for c := range clusters {
+		im.cluster = c
+	}
 	if len(rows) == 0 {
 		return bad(im.file, 0, assocWanted, "no association of cluster %q", which)
 	}
@@ -177,7 +182,7 @@ func (im *importer) add(x *row) error {
 	}
 	a := im.get(x.account)
 	if x.user == "" {
-		a.share, a.parent = s, x.parent
+		a.share, a.parent, a.there = s, x.parent, true
 		return nil
 	}
 	was, twice := a.shares[x.user]
@@ -293,7 +298,7 @@ func (im *importer) members(a *account) []member {
 // direct makes an account of those who stand beside accounts, so that these remain teams: it has
 // what all of them have.
 func (im *importer) direct(a *account) member {
-	d := &account{name: a.name + " (direct)", users: a.users, shares: maps.Clone(a.shares)}
+	d := &account{name: a.name + directSuffix, users: a.users, shares: maps.Clone(a.shares)}
 	var sum int64
 	for _, u := range d.users {
 		s := d.shares[u]
