@@ -35,13 +35,14 @@ type job struct {
 
 func (j *job) all() int { return j.tasks * j.gpus }
 
-// drawDay draws jobs over a time, so that they ask for so much of the GPUs that there are.
-func drawDay(seed uint64, day time.Duration, load float64, gpus int) []job {
+// drawDay draws jobs over a time, so that they ask for so much of what the cluster has in it.
+func drawDay(seed uint64, day time.Duration, load float64, shorter int) []job {
 	rnd := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // the same each time
 	var out []job
 	at, work := 0.0, 0.0
-	for want := load * float64(gpus) * day.Seconds(); work < want; at -= math.Log(1 - rnd.Float64()) {
+	for want := load * nodes * perNode * day.Seconds(); work < want; at -= math.Log(1 - rnd.Float64()) {
 		j := drawJob(rnd)
+		j.length = max(j.length/time.Duration(shorter), time.Second)
 		j.at = time.Duration(at * float64(time.Second))
 		work += float64(j.all()) * j.length.Seconds()
 		out = append(out, j)

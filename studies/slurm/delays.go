@@ -11,8 +11,8 @@ import (
 type delays struct {
 	// seen: submission -> the journal has it; begun: decision -> the job runs.
 	seen, begun []time.Duration
-	// adopted starts were Slurm's own: it was faster than the first look.
-	decided, adopted int
+	// adopted starts were Slurm's own: it was faster than the first look. failed are decisions of which nothing came.
+	decided, adopted, failed int
 }
 
 // line of a journal, as far as it is read.
@@ -58,6 +58,7 @@ func delaysOf(journal []byte, ids map[string]int, began time.Time, submitted []t
 			d.adopted++
 		case known && l.Fact == "start-failed": // that run never was
 			decided[n] = decided[n][:max(len(decided[n])-1, 0)]
+			d.failed++
 		case known && l.Do == "start":
 			decided[n] = append(decided[n], at)
 			d.decided++

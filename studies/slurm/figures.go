@@ -19,13 +19,13 @@ type figures struct {
 }
 
 // figuresOf the jobs that are wanted.
-func (o *outcome) figuresOf(jobs []job, want func(*job) bool) figures {
+func (out *outcome) figuresOf(jobs []job, want func(*job) bool) figures {
 	type fate struct {
 		first, last, ran time.Duration
 		runs             int
 	}
 	fates := make([]fate, len(jobs))
-	for _, r := range o.runs {
+	for _, r := range out.runs {
 		f := &fates[r.job]
 		if f.runs == 0 || r.from < f.first {
 			f.first = r.from
@@ -41,7 +41,7 @@ func (o *outcome) figuresOf(jobs []job, want func(*job) bool) figures {
 		if !want(j) {
 			continue
 		}
-		x, at := fates[i], o.submitted[i]
+		x, at := fates[i], out.submitted[i]
 		jct := max(x.last-at, 0)
 		waits, jcts = append(waits, max(x.first-at, 0)), append(jcts, jct)
 		queued := max(jct-x.ran, 0)
@@ -56,17 +56,17 @@ func (o *outcome) figuresOf(jobs []job, want func(*job) bool) figures {
 }
 
 // occupancy is GPU-time in use / GPU-time installed, between two times.
-func (o *outcome) occupancy(jobs []job, from, to time.Duration) float64 {
+func (out *outcome) occupancy(jobs []job, from, to time.Duration) float64 {
 	used := 0.0
-	for _, r := range o.runs {
+	for _, r := range out.runs {
 		used += float64(jobs[r.job].all()) * max(min(r.to, to)-max(r.from, from), 0).Seconds()
 	}
 	return used / (nodes * perNode * (to - from).Seconds())
 }
 
 // makespan is the last end.
-func (o *outcome) makespan() (last time.Duration) {
-	for _, r := range o.runs {
+func (out *outcome) makespan() (last time.Duration) {
+	for _, r := range out.runs {
 		last = max(last, r.to)
 	}
 	return last
@@ -74,7 +74,7 @@ func (o *outcome) makespan() (last time.Duration) {
 
 // owed is what accounts were owed between two times and what they got, hour by hour of the day that is compressed. A job that
 // waits asks for its GPUs, for no longer than it has work left.
-func (o *outcome) owed(jobs []job, from, to time.Duration) []budget.Due {
+func (out *outcome) owed(jobs []job, from, to time.Duration) []budget.Due {
 	tree := budget.Equal("lab", accounts)
 	type step struct {
 		at      time.Duration
@@ -89,9 +89,9 @@ func (o *outcome) owed(jobs []job, from, to time.Duration) []budget.Due {
 			steps = append(steps, step{begin, a, demand, charged}, step{end, a, -demand, -charged})
 		}
 	}
-	runs := slices.Clone(o.runs)
+	runs := slices.Clone(out.runs)
 	slices.SortStableFunc(runs, func(a, b run) int { return cmp.Compare(a.from, b.from) })
-	last, left := slices.Clone(o.submitted), make([]time.Duration, len(jobs))
+	last, left := slices.Clone(out.submitted), make([]time.Duration, len(jobs))
 	for i := range jobs {
 		left[i] = jobs[i].length
 	}

@@ -85,7 +85,7 @@ func (l *latencies) write(b *strings.Builder) {
 	spread(b, "under escala: submission to start", l.with)
 	spread(b, "submission until escala knows it", l.steps.seen)
 	spread(b, "escala's decision to start", l.steps.begun)
-	fmt.Fprintf(b, "\n%d of the starts were decided, %d were Slurm's own before escala had looked.\n\n", l.steps.decided, l.steps.adopted)
+	fmt.Fprintf(b, "\n%d of the starts were decided, %d of these in vain; %d were Slurm's own before escala had looked.\n\n", l.steps.decided, l.steps.failed, l.steps.adopted)
 }
 
 // spread writes a row of a distribution.

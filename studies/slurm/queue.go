@@ -53,64 +53,69 @@ func queue(ctx context.Context, o *options) (*phases, error) {
 		if err != nil {
 			return err
 		}
-		var full []string
-		for range nodes {
-			id, err := s.submit(ctx, &job{length: 2 * time.Hour, account: small, tasks: 1, gpus: perNode, safe: 8 * time.Hour, limit: 600})
-			if err != nil {
-				return err
-			}
-			full = append(full, id)
-		}
-		s.Wait("the cluster is full", func() bool {
-			list, _, err := s.Queue(ctx)
-			return err == nil && len(slices.DeleteFunc(list, func(j slurm.Job) bool { return j.State != slurm.Running })) == nodes
-		})
-		m := &meter{ctx: ctx, s: s, d: d, out: out}
-		if err := m.begin(); err != nil {
-			return err
-		}
-		if err := s.fill(ctx, o.waiting); err != nil {
-			return err
-		}
-		if err := m.end(fmt.Sprintf("%d jobs are submitted", o.waiting), ""); err != nil {
-			return err
-		}
-		log.Printf("queue: %d jobs are submitted in %.0f s", o.waiting, out.list[0].length.Seconds())
-		if err := s.kept(ctx, o.waiting); err != nil {
-			return err
-		}
-		if err := m.end("until all are kept back", ""); err != nil {
-			return err
-		}
-		log.Printf("queue: all are kept back %.0f s later", out.list[1].length.Seconds())
-		for _, p := range []struct {
-			name string
-			do   func() (string, error)
-		}{
-			{"a minute in which nothing happens", func() (string, error) { return "", nil }},
-			{"a minute after the budgets were changed, so that the order is another", func() (string, error) { return "", d.rebudget(ctx) }},
-			{"a minute after a node came free", func() (string, error) { return s.refill(ctx, full[0]) }},
-		} {
-			began := time.Now()
-			note, err := p.do()
-			if err != nil {
-				return err
-			}
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(time.Until(began.Add(time.Minute))):
-			}
-			if err := m.end(p.name, note); err != nil {
-				return err
-			}
-		}
-		return nil
+		return out.through(ctx, o, s, d)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the queue: %w", err)
 	}
 	return out, nil
+}
+
+// through goes through all phases.
+func (p *phases) through(ctx context.Context, o *options, s *site, d *daemon) error {
+	var full []string
+	for range nodes {
+		id, err := s.submit(ctx, &job{length: 2 * time.Hour, account: small, tasks: 1, gpus: perNode, safe: 8 * time.Hour, limit: 600})
+		if err != nil {
+			return err
+		}
+		full = append(full, id)
+	}
+	s.Wait("the cluster is full", func() bool {
+		list, _, err := s.Queue(ctx)
+		return err == nil && len(slices.DeleteFunc(list, func(j slurm.Job) bool { return j.State != slurm.Running })) == nodes
+	})
+	m := &meter{ctx: ctx, s: s, d: d, out: p}
+	if err := m.read(); err != nil {
+		return err
+	}
+	if err := s.fill(ctx, o.waiting); err != nil {
+		return err
+	}
+	if err := m.end(fmt.Sprintf("%d jobs are submitted", o.waiting), ""); err != nil {
+		return err
+	}
+	log.Printf("queue: %d jobs are submitted in %.0f s", o.waiting, p.list[0].length.Seconds())
+	if err := s.kept(ctx, o.waiting); err != nil {
+		return err
+	}
+	if err := m.end("until all are kept back", ""); err != nil {
+		return err
+	}
+	log.Printf("queue: all are kept back %.0f s later", p.list[1].length.Seconds())
+	for _, x := range []struct {
+		name string
+		do   func() (string, error)
+	}{
+		{"nothing happens", func() (string, error) { return "", nil }},
+		{"the budgets were changed, and with them the order", func() (string, error) { return "", d.rebudget(ctx) }},
+		{"a node came free", func() (string, error) { return s.refill(ctx, full[0]) }},
+	} {
+		began := time.Now()
+		note, err := x.do()
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Until(began.Add(o.calm))):
+		}
+		if err := m.end(x.name, note); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // meter measures phases, each from the end of the one before.
@@ -123,44 +128,55 @@ type meter struct {
 	escala, tools, slurmctld time.Duration
 	decisions                int64
 	deciding                 time.Duration
-}
-
-func (m *meter) begin() error {
-	_, err := m.read()
-	return err
+	diag                     *slurm.Diag
 }
 
 func (m *meter) end(name, note string) error {
 	old := *m
-	diag, err := m.read()
-	if err != nil {
+	if err := m.read(); err != nil {
 		return err
 	}
-	m.out.list = append(m.out.list, phase{name, m.since.Sub(old.since), diag, m.escala - old.escala, m.tools - old.tools, m.slurmctld - old.slurmctld, m.decisions - old.decisions, m.deciding - old.deciding, note})
+	diag := *m.diag
+	diag.Calls, diag.Users = maps.Clone(diag.Calls), maps.Clone(diag.Users)
+	since(old.diag, &diag)
+	m.out.list = append(m.out.list, phase{name, m.since.Sub(old.since), &diag, m.escala - old.escala, m.tools - old.tools, m.slurmctld - old.slurmctld, m.decisions - old.decisions, m.deciding - old.deciding, note})
 	return nil
 }
 
-func (m *meter) read() (diag *slurm.Diag, err error) {
+func (m *meter) read() (err error) {
 	m.since = time.Now()
-	if diag, err = m.s.calls(m.ctx); err != nil {
-		return nil, err
+	if m.diag, err = m.s.Diag(m.ctx); err != nil {
+		return err
 	}
 	if m.escala, m.tools, err = busy(m.d.cmd.Process.Pid); err != nil {
-		return nil, err
+		return err
 	}
 	text, err := os.ReadFile(filepath.Join(m.s.Dir, "state", "slurmctld.pid"))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if m.slurmctld, _, err = busy(pid); err != nil {
-		return nil, err
+		return err
 	}
 	m.decisions, m.deciding, err = m.d.decisions(m.ctx)
-	return diag, err
+	return err
+}
+
+// since takes from what slurmctld has counted what it had before.
+func since(before, d *slurm.Diag) {
+	for _, x := range [][2]map[string]slurm.Calls{{before.Calls, d.Calls}, {before.Users, d.Users}} {
+		for k, old := range x[0] {
+			c := x[1][k]
+			if c.Count, c.All = c.Count-old.Count, c.All-old.All; c.Count > 0 {
+				c.Mean = c.All / time.Duration(c.Count)
+			}
+			x[1][k] = c
+		}
+	}
 }
 
 // fill submits jobs, from several processes at once: one would take minutes.
@@ -235,7 +251,7 @@ func (s *site) refill(ctx context.Context, id string) (string, error) {
 			return fmt.Sprintf("the first job ran after %.1f s, the node was full after %.1f s", first.Seconds(), time.Since(began).Seconds()), nil
 		}
 	}
-	return "the node was not full within the minute", nil
+	return "the node was not full within a minute", nil
 }
 
 func (p *phases) write(b *strings.Builder) {
@@ -244,7 +260,7 @@ func (p *phases) write(b *strings.Builder) {
 	for _, x := range p.list {
 		each := "none"
 		if x.decisions > 0 {
-			each = fmt.Sprintf("%d, %.1f ms", x.decisions, x.deciding.Seconds()*1000/float64(x.decisions))
+			each = fmt.Sprintf("%d, %.2f ms", x.decisions, x.deciding.Seconds()*1000/float64(x.decisions))
 		}
 		part := func(d time.Duration) string {
 			return fmt.Sprintf("%.1f s (%.0f %%)", d.Seconds(), 100*d.Seconds()/x.length.Seconds())

@@ -53,7 +53,8 @@ func day(ctx context.Context, o *options, jobs []job, escala bool) (*outcome, er
 }
 
 func (out *outcome) through(ctx context.Context, o *options, s *site, d *daemon, jobs []job) error {
-	if _, err := s.calls(ctx); err != nil {
+	before, err := s.Diag(ctx)
+	if err != nil {
 		return err
 	}
 	began, ids := time.Now(), map[string]int{}
@@ -82,10 +83,10 @@ func (out *outcome) through(ctx context.Context, o *options, s *site, d *daemon,
 		time.Sleep(time.Second)
 	}
 	log.Printf("%s: all have ended after %.0f s", out.name, time.Since(began).Seconds())
-	var err error
-	if out.diag, err = s.calls(ctx); err != nil {
+	if out.diag, err = s.Diag(ctx); err != nil {
 		return err
 	}
+	since(before, out.diag)
 	time.Sleep(3 * time.Second) // slurmdbd is told a little later
 	records, text, err := s.records(ctx, ids)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/escala-sched/escala/budget"
-	"github.com/escala-sched/escala/internal/slurm"
 	"github.com/escala-sched/escala/internal/slurm/slurmtest"
 )
 
@@ -192,14 +191,4 @@ func busy(pid int) (own, ran time.Duration, err error) {
 		}
 	}
 	return time.Duration(ticks[0]+ticks[1]) * 10 * time.Millisecond, time.Duration(ticks[2]+ticks[3]) * 10 * time.Millisecond, nil
-}
-
-// calls are what slurmctld was asked for by the operator since it was asked last, and by everybody, by kind.
-func (s *site) calls(ctx context.Context) (*slurm.Diag, error) {
-	d, err := s.Diag(ctx)
-	if err != nil {
-		return nil, err
-	}
-	_, err = s.Tools.Run(ctx, "sdiag", "--reset")
-	return d, err
 }

@@ -75,7 +75,7 @@ func (o *options) writeDay(b *strings.Builder, jobs []job, all []*outcome) {
 			fmt.Fprintln(b, "| under load | median | p90 | max |\n|---|---|---|---|")
 			spread(b, "submission until escala knows it", x.delays.seen)
 			spread(b, "escala's decision to start", x.delays.begun)
-			fmt.Fprintf(b, "\n%d of the starts were decided, %d were Slurm's own before escala had looked.\n\n", x.delays.decided, x.delays.adopted)
+			fmt.Fprintf(b, "\n%d of the starts were decided, %d of these in vain; %d were Slurm's own before escala had looked.\n\n", x.delays.decided, x.delays.failed, x.delays.adopted)
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/escala-sched/escala/budget"
 	"github.com/escala-sched/escala/internal/live"
 	"github.com/escala-sched/escala/internal/slurm"
 	"github.com/escala-sched/escala/internal/slurm/slurmtest"
@@ -25,11 +24,11 @@ import (
 type site struct {
 	*testing.T
 	*slurmtest.Cluster
-	path                  string
-	lease, overtime, poll time.Duration
-	d                     *live.Daemon
-	w                     *slurmworld.World
-	stop                  func()
+	path            string
+	lease, overtime time.Duration
+	d               *live.Daemon
+	w               *slurmworld.World
+	stop            func()
 	// calls a second at most; 0 = many.
 	calls int
 	// reader of the cluster; nil = as text.
@@ -42,8 +41,6 @@ type site struct {
 	contracts *slurm.Contracts
 	// accounting is asked for the command lines of jobs.
 	accounting bool
-	// budgets of a new journal; nil = equal shares.
-	budgets *budget.Tree
 }
 
 // open begins a scheduler that goes on with the site's journal.
@@ -54,7 +51,7 @@ func (s *site) open(pol string, shadowed bool) {
 		s.Fatal(err)
 	}
 	log := cmp.Or(s.log, slog.New(slog.NewTextHandler(logTo{s.T}, nil)))
-	w, err := slurmworld.New(s.Context(), slurmworld.Options{Slurm: s.Client, Now: time.Now, Partitions: []string{"train"}, Poll: cmp.Or(s.poll, 300*time.Millisecond), Lease: s.lease, Overtime: s.overtime, Calls: cmp.Or(s.calls, 1000), Log: log, Reader: s.reader, Administers: s.administers, Contracts: s.contracts, Accounting: s.accounting})
+	w, err := slurmworld.New(s.Context(), slurmworld.Options{Slurm: s.Client, Now: time.Now, Partitions: []string{"train"}, Poll: 300 * time.Millisecond, Lease: s.lease, Overtime: s.overtime, Calls: cmp.Or(s.calls, 1000), Log: log, Reader: s.reader, Administers: s.administers, Contracts: s.contracts, Accounting: s.accounting})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -67,7 +64,7 @@ func (s *site) open(pol string, shadowed bool) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	if s.d, err = live.Open(s.Context(), live.Config{Store: st, World: over, Policy: p, Budgets: s.budgets, Version: "test", Holder: "test", Now: time.Now, Log: log, Shadow: shadowed}); err != nil {
+	if s.d, err = live.Open(s.Context(), live.Config{Store: st, World: over, Policy: p, Version: "test", Holder: "test", Now: time.Now, Log: log, Shadow: shadowed}); err != nil {
 		s.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -110,12 +107,6 @@ func (s *site) line(id string) slurm.Job {
 func (s *site) await(what string, is func() bool) {
 	s.Helper()
 	s.awaitFor(time.Minute, what, is)
-}
-
-func (s *site) stopIfOpen() {
-	if s.stop != nil {
-		s.stop()
-	}
 }
 
 func (s *site) awaitFor(most time.Duration, what string, is func() bool) {
