@@ -13,6 +13,8 @@ const (
 	scriptsALook = 20
 	// linePatience is how long accounting may take to tell a command line, while a job waits to be told to stop.
 	linePatience = 2 * time.Second
+	// lineAgain is how long it is not asked after it failed: many stops at once do not wait for it one after the other.
+	lineAgain = time.Minute
 )
 
 // own is what a job says of itself, as far as it was read.
@@ -63,6 +65,7 @@ func (w *World) termsOf(e *entry, text slurm.Texts) slurm.Terms {
 	t, err := slurm.ParseContract(text.Comment)
 	if err != nil {
 		w.log.Warn("a job's contract is not understood; it has the site's", "job", e.id, "user", e.seen.User, "err", err)
+		w.note(e.line, "the comment is not understood, and nothing of it holds: "+err.Error())
 	}
 	s, read := w.signals[e.line]
 	e.own = own{comment: t, command: text.Command, hasComment: true, script: s, hasScript: read}
@@ -95,14 +98,16 @@ func (w *World) signalOf(ctx context.Context, e *entry) slurm.Signal {
 	if s := o.comment.Signal(); s.Name != "" {
 		return s
 	}
-	if j.Batch && w.opts.Accounting {
+	if j.Batch && w.opts.Accounting && !w.opts.Now().Before(w.linesFrom) {
 		on, cancel := context.WithTimeout(ctx, linePatience)
 		defer cancel()
 		s, err := w.opts.Slurm.SignalOnLine(on, e.id, o.command)
 		if s.Name != "" {
 			return s
 		}
-		w.try(ctx, "reading a job's command line", e.id, err)
+		if !w.try(ctx, "reading a job's command line", e.id, err) {
+			w.linesFrom = w.opts.Now().Add(lineAgain)
+		}
 	}
 	if j.Batch && !o.hasScript && !w.opts.Sealed {
 		w.spend(1)

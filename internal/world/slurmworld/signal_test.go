@@ -88,13 +88,13 @@ func TestSiteContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{T: t, Cluster: slurmtest.Start(t, slurmtest.Options{Nodes: 2}), path: filepath.Join(t.TempDir(), "journal.db"), contracts: contracts}
+	s := &site{T: t, Cluster: slurmtest.Start(t, slurmtest.Options{Nodes: 2}), path: filepath.Join(t.TempDir(), "journal.db"), contracts: contracts, administers: true}
 	s.open("contract", false)
 	plain := s.Sbatch("sleep 60", "--gpus=1", "--requeue", "--time=20", "--time-min=10", "--nice=30")
 	own := s.Sbatch("sleep 60", "--gpus=1", "--requeue", "--comment=escala:min-runtime=2h,team=vision,resumable=no")
 	once := s.Sbatch("sleep 60", "--gpus=1", "--no-requeue", "--comment=escala:resumable=yes")
 	wrong := s.Sbatch("sleep 60", "--gpus=1", "--requeue", "--comment=escala:min-runtime=2h,teem=vision")
-	array := s.Sbatch("sleep 60", "--gpus=1", "--requeue", "--array=1-2", "--signal=USR1@15")
+	array := s.Sbatch("sleep 60", "--gpus=1", "--requeue", "--array=1-2", "--comment=escala:grace=soon")
 	const minute = 60_000
 	for id, want := range map[string]string{
 		plain:        fmt.Sprint("quick ", 15*minute, " true ", 20*minute),
@@ -112,6 +112,42 @@ func TestSiteContract(t *testing.T) {
 		if got := fmt.Sprint(j.Spec.Team, " ", c.MinRuntime, " ", !c.NotResumable, " ", j.Spec.Limit); got != want || c.CheckpointInterval != 10*minute || j.Spec.Priority != map[bool]int64{true: 10, false: 40}[id == plain] {
 			t.Errorf("job %s: %s, want %s; %+v", id, got, want, c)
 		}
+	}
+	for id, want := range map[string]string{
+		wrong: `escala: the comment is not understood, and nothing of it holds: "teem" is not known; did you mean team? want min-runtime`,
+		array: "escala: the comment is not understood, and nothing of it holds: grace=soon is no length of time",
+	} {
+		text := ""
+		s.await("the job is told", func() bool {
+			text, err = s.AdminComment(t.Context(), id)
+			return err == nil && text != ""
+		})
+		if !strings.HasPrefix(text, want) {
+			t.Errorf("job %s: %q", id, text)
+		}
+	}
+}
+
+// TestNoRequeue: a job that cannot be requeued is stopped where the policy stops it, and that is its end, whatever its comment says.
+func TestNoRequeue(t *testing.T) {
+	s := newSite(t, 0)
+	s.open("contract", false)
+	const script = "echo start; trap 'echo told; exit 0' TERM; while :; do sleep 0.1; done"
+	out := func(id string) string {
+		b, _ := os.ReadFile(filepath.Join(s.Dir, "jobs", id+".out"))
+		return string(b)
+	}
+	once := s.Sbatch(script, "-N2", "--gres=gpu:8", "--no-requeue", "--comment=escala:min-runtime=0,resumable=yes,checkpoint-on-stop")
+	s.await("it runs", func() bool { return s.fate(once) == "running" && out(once) == "start\n" })
+	winner := s.Sbatch("exit 0", "-N2", "--gres=gpu:8", "--time=5", "--comment=escala:min-runtime=5m")
+	s.await("the other has run", func() bool { return s.fate(winner) == "completed" })
+	s.await("it is gone", func() bool { return s.line(once).ID == "" })
+	// slurmstepd writes a line of its own where TERM comes.
+	if got := out(once); strings.Count(got, "start\n") != 1 || !strings.HasSuffix(got, "told\n") {
+		t.Errorf("%q", got)
+	}
+	if fate := s.fate(once); fate == "running" || fate == "waiting" || fate == "completed" {
+		t.Errorf("it is %s", fate)
 	}
 }
 

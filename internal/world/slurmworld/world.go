@@ -112,6 +112,8 @@ type World struct {
 	texts map[int64]slurm.Texts
 	// signals are those that their scripts ask for, by line of the queue.
 	signals map[string]slurm.Signal
+	// linesFrom is from when accounting may be asked for command lines again.
+	linesFrom time.Time
 	// ends are those of jobs that left the queue before this look.
 	ends map[string]slurm.End
 	// watch: nothing is changed, see [Shadow].
